@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Whole reads and writes: see io.h. */
+#include "io.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "own.h"
+
+enum { IO_CHUNK = 16384 };
+
+int io_write_all(int fd, struct sv v, struct err *e)
+{
+	while (v.n) {
+		ssize_t n = write(fd, v.p, v.n);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return err_sys(e, "write");
+		v = sv_from(v, (size_t)n);
+	}
+	return 0;
+}
+
+int io_read_all(int fd, struct buf *b, struct err *e)
+{
+	for (;;) {
+		size_t left = b->max - b->n;
+		size_t want = left < IO_CHUNK ? left : IO_CHUNK;
+		char probe;
+		char *at = want ? buf_reserve(b, want) : &probe;
+		ssize_t n;
+
+		if (!at)
+			return err_kind(e, ERR_LIMIT, "out of memory");
+		n = read(fd, at, want ? want : 1);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return err_sys(e, "read");
+		if (n == 0)
+			return 0;
+		if (want == 0)
+			return err_kind(e, ERR_LIMIT, "more than %zu bytes",
+					b->max);
+		b->n += (size_t)n;
+	}
+}
+
+int io_read_file(int dirfd, const char *path, struct buf *b, struct err *e)
+{
+	auto_fd int fd = openat(dirfd, path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+
+	if (fd < 0)
+		return err_sys(e, "open %s", path);
+	if (io_read_all(fd, b, e) < 0)
+		return err_ctx(e, "read %s", path);
+	return 0;
+}

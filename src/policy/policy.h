@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A checked policy, as data.
+ *
+ * Text and flags become statements (parse.h), statements become this; nothing
+ * here makes a system call.  Everything is allocated in the policy's arena.
+ * Paths are absolute and lexically clean, but not resolved: launch/ opens them.
+ */
+#ifndef POLICY_POLICY_H
+#define POLICY_POLICY_H
+
+#include "arena.h"
+#include "err.h"
+#include "sv.h"
+
+enum { POLICY_TEXT_MAX = 1 << 20, POLICY_ARENA_MAX = 16 << 20 };
+
+/* Where a statement stands, for messages and for `stockade policy`. */
+struct origin {
+	struct sv file;		/* "stockade.policy", "profile claude", "--allow" */
+	unsigned line, column;	/* from 1; line 0 for a flag */
+};
+
+enum grant_kind { GRANT_READ, GRANT_WRITE, GRANT_SHOW, GRANT_HIDE, GRANT_GUARD };
+
+struct grant {
+	enum grant_kind kind;
+	bool optional;		/* `read? PATH` */
+	bool is_glob;		/* has *, ? or [ : segments, and ** */
+	struct sv path;		/* absolute */
+	struct origin origin;
+	struct sv text;		/* the statement in canonical form */
+};
+
+enum env_kind { ENV_PASS, ENV_SET };
+
+struct env_rule {
+	enum env_kind kind;
+	struct sv name;
+	struct sv value;	/* with ENV_SET */
+	struct origin origin;
+	struct sv text;
+};
+
+enum verdict { VERDICT_DENY = 0, VERDICT_ASK, VERDICT_ALLOW };
+enum protocol { PROTOCOL_HTTP = 0, PROTOCOL_TCP, PROTOCOL_TLS };
+
+/* allow, ask or deny. */
+struct rule {
+	enum verdict effect;
+	enum protocol protocol;
+	struct sv *methods;	/* none: any */
+	size_t methods_n;
+	struct sv host;		/* lower case; "*", "*.example.com" or a name */
+	uint16_t port;		/* 0: the default (deny, ask: every port) */
+	struct sv path;		/* canonical pattern, starts with '/' */
+	bool has_query;
+	struct sv query;
+	struct origin origin;
+	struct sv text;
+};
+
+/* reach NAME[:PORT] via ADDRESS:PORT | unix:PATH */
+struct reach {
+	struct sv host;
+	uint16_t port;		/* 0: every allowed port of the name */
+	struct sv via;		/* "127.0.0.1:80", "[::1]:80", "unix:/run/x" */
+	struct origin origin;
+	struct sv text;
+};
+
+enum secret_source { SECRET_ENV, SECRET_FILE, SECRET_COMMAND };
+enum secret_form { SECRET_BEARER, SECRET_BASIC, SECRET_HEADER };
+
+struct secret_scope {
+	struct sv host;		/* a name, never a wildcard */
+	uint16_t port;		/* 0: 443 */
+	struct sv path;		/* pattern; "/" + "**" when none was given */
+};
+
+struct secret_rule {
+	struct sv name;		/* the variable that holds the placeholder */
+	bool optional;
+	enum secret_source source;
+	struct sv source_arg;	/* file path, command, or variable (= name) */
+	struct sv source_key;	/* `file PATH key K`; .p NULL else */
+	struct secret_scope *scopes;
+	size_t scopes_n;
+	enum secret_form form;
+	struct sv user;		/* with SECRET_BASIC */
+	struct sv header;	/* lower case, with SECRET_HEADER */
+	struct sv prefix;	/* `header NAME prefix P`, may be empty */
+	bool add;		/* also where the agent sends none */
+	struct origin origin;
+	struct sv text;
+};
+
+struct roots_rule {
+	struct sv path;
+	bool optional;
+	struct origin origin;
+	struct sv text;
+};
+
+struct policy {
+	struct arena arena;
+	struct grant *grants;
+	size_t grants_n, grants_cap;
+	struct env_rule *env;
+	size_t env_n, env_cap;
+	struct rule *rules;
+	size_t rules_n, rules_cap;
+	struct reach *reaches;
+	size_t reaches_n, reaches_cap;
+	struct secret_rule *secrets;
+	size_t secrets_n, secrets_cap;
+	struct roots_rule *roots;
+	size_t roots_n, roots_cap;
+	struct sv *profiles;	/* names, in order of use */
+	size_t profiles_n, profiles_cap;
+	uint64_t time_limit_ms;	/* 0: none */
+	struct origin time_limit_origin;
+};
+
+void policy_free(struct policy *p);
+
+/* Some allow or ask rule can match a request over TLS. */
+bool policy_needs_tls(const struct policy *p);
+
+#endif

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Channels: see channel.h.
+ *
+ * One receive buffer serves the whole process: a message is handled before the
+ * next one is read, and its views die with the call.
+ */
+#include "channel.h"
+
+#include <stdlib.h>
+#include <sys/socket.h>
+
+#include "own.h"
+
+struct packet {
+	struct packet *next;
+	unsigned n_fds;
+	int fds[WIRE_FDS_MAX];	/* owned duplicates */
+	size_t n;
+	char bytes[];
+};
+
+static char receive_buffer[WIRE_SIZE_MAX];
+
+int channel_pair(int ret_fds[2], struct err *e)
+{
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK,
+		       0, ret_fds) < 0)
+		return err_sys(e, "socketpair");
+	return 0;
+}
+
+static void packet_free(struct packet *p)
+{
+	for (unsigned i = 0; i < p->n_fds; i++)
+		close_fd(&p->fds[i]);
+	free(p);
+}
+
+void channel_close(struct channel *c)
+{
+	if (!channel_is_open(c))
+		return;
+	int fd = c->watch.fd;
+
+	loop_forget(c->loop, &c->watch);
+	close_fd(&fd);
+	while (c->queue) {
+		struct packet *p = c->queue;
+
+		c->queue = p->next;
+		packet_free(p);
+	}
+	c->queue_end = &c->queue;
+	c->queued = 0;
+}
+
+static void end(struct channel *c, const struct err *e)
+{
+	channel_close(c);
+	c->closed(c, e);
+}
+
+static void update_events(struct channel *c)
+{
+	loop_events(c->loop, &c->watch, (c->paused ? 0 : EPOLLIN) |
+					(c->queue ? EPOLLOUT : 0));
+}
+
+/* 1 when taken, 0 when the kernel has no room, -1 on any other failure. */
+static int send_now(int fd, struct sv bytes, const int *fds, unsigned n_fds)
+{
+	struct iovec iov = { .iov_base = (void *)(uintptr_t)bytes.p,
+			     .iov_len = bytes.n };
+	union {
+		struct cmsghdr align;
+		char bytes[CMSG_SPACE(sizeof(int) * WIRE_FDS_MAX)];
+	} control = { 0 };
+	struct msghdr h = { .msg_iov = &iov, .msg_iovlen = 1 };
+	ssize_t n;
+
+	if (n_fds) {
+		struct cmsghdr *cm;
+
+		h.msg_control = control.bytes;
+		h.msg_controllen = CMSG_SPACE(sizeof(int) * n_fds);
+		cm = CMSG_FIRSTHDR(&h);
+		cm->cmsg_level = SOL_SOCKET;
+		cm->cmsg_type = SCM_RIGHTS;
+		cm->cmsg_len = CMSG_LEN(sizeof(int) * n_fds);
+		memcpy(CMSG_DATA(cm), fds, sizeof(int) * n_fds);
+	}
+	do {
+		n = sendmsg(fd, &h, MSG_NOSIGNAL | MSG_DONTWAIT);
+	} while (n < 0 && errno == EINTR);
+	if (n >= 0)
+		return 1;
+	return errno == EAGAIN || errno == ENOBUFS ? 0 : -1;
+}
+
+static int enqueue(struct channel *c, struct sv bytes, const struct msg *m,
+		   struct err *e)
+{
+	struct packet *p;
+
+	if (c->queued + bytes.n > CHANNEL_QUEUE_MAX)
+		return err_kind(e, ERR_LIMIT, "the peer does not read");
+	p = calloc(1, sizeof *p + bytes.n);
+	if (!p)
+		return err_sys(e, "queue %s", msg_name(m->kind));
+	for (unsigned i = 0; i < m->n_fds; i++) {
+		p->fds[i] = dup(m->fds[i]);
+		if (p->fds[i] < 0) {
+			packet_free(p);
+			return err_sys(e, "dup");
+		}
+		p->n_fds++;
+	}
+	memcpy(p->bytes, bytes.p, bytes.n);
+	p->n = bytes.n;
+	*c->queue_end = p;
+	c->queue_end = &p->next;
+	c->queued += p->n;
+	update_events(c);
+	return 0;
+}
+
+int channel_send(struct channel *c, const struct msg *m, struct err *e)
+{
+	static struct buf scratch = { .max = WIRE_SIZE_MAX };
+	int sent = 0;
+
+	if (!channel_is_open(c))
+		return err_kind(e, ERR_PROTO, "the channel is closed");
+	buf_reset(&scratch);
+	msg_encode(&scratch, m);
+	if (buf_check(&scratch, msg_name(m->kind), e) < 0)
+		return -1;
+	if (!c->queue)
+		sent = send_now(c->watch.fd, buf_sv(&scratch), m->fds,
+				m->n_fds);
+	if (sent < 0 && errno != EPIPE && errno != ECONNRESET)
+		return err_sys(e, "send %s", msg_name(m->kind));
+	/* A broken pipe shows as EPOLLHUP: one place handles the end. */
+	if (sent != 0)
+		return 0;
+	return enqueue(c, buf_sv(&scratch), m, e);
+}
+
+bool channel_is_full(const struct channel *c)
+{
+	return c->queue != NULL;
+}
+
+void channel_pause(struct channel *c, bool paused)
+{
+	if (!channel_is_open(c) || c->paused == paused)
+		return;
+	c->paused = paused;
+	update_events(c);
+}
+
+static void flush_queue(struct channel *c)
+{
+	while (c->queue) {
+		struct packet *p = c->queue;
+		int sent = send_now(c->watch.fd, sv_of(p->bytes, p->n), p->fds,
+				    p->n_fds);
+
+		if (sent <= 0)
+			break;
+		c->queue = p->next;
+		if (!c->queue)
+			c->queue_end = &c->queue;
+		c->queued -= p->n;
+		packet_free(p);
+	}
+	update_events(c);
+	if (!c->queue && c->drained)
+		c->drained(c);
+}
+
+static void take_fds(struct msghdr *h, struct msg *m)
+{
+	for (struct cmsghdr *cm = CMSG_FIRSTHDR(h); cm; cm = CMSG_NXTHDR(h, cm))
+		if (cm->cmsg_level == SOL_SOCKET &&
+		    cm->cmsg_type == SCM_RIGHTS) {
+			m->n_fds = (unsigned)((cm->cmsg_len - CMSG_LEN(0)) /
+					      sizeof(int));
+			memcpy(m->fds, CMSG_DATA(cm), m->n_fds * sizeof(int));
+		}
+}
+
+/* 1 with a message, 0 when there is none yet, -1 at the end (e may be set). */
+static int receive(struct channel *c, struct msg *m, size_t *ret_n,
+		   struct err *e)
+{
+	struct iovec iov = { .iov_base = receive_buffer,
+			     .iov_len = sizeof receive_buffer };
+	union {
+		struct cmsghdr align;
+		char bytes[CMSG_SPACE(sizeof(int) * WIRE_FDS_MAX)];
+	} control;
+	struct msghdr h = { .msg_iov = &iov, .msg_iovlen = 1,
+			    .msg_control = control.bytes,
+			    .msg_controllen = sizeof control };
+	ssize_t n = recvmsg(c->watch.fd, &h, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return 0;
+	if (n <= 0)
+		return -1;
+	take_fds(&h, m);
+	if (h.msg_flags & (MSG_TRUNC | MSG_CTRUNC))
+		return err_kind(e, ERR_PROTO, "oversized message");
+	*ret_n = (size_t)n;
+	return 1;
+}
+
+static void on_ready(struct watch *w, uint32_t events)
+{
+	struct channel *c = container_of(w, struct channel, watch);
+	struct err e = { 0 };
+	struct msg m = { 0 };
+	size_t n = 0;
+	int got;
+
+	if (events & EPOLLOUT) {
+		flush_queue(c);
+		if (!channel_is_open(c))
+			return;
+	}
+	if (!(events & (EPOLLIN | EPOLLHUP | EPOLLERR)))
+		return;
+	/* A paused channel learns of its peer's end when it reads again, unless
+	 * nothing is left to read. */
+	if (c->paused && !(events & (EPOLLHUP | EPOLLERR)))
+		return;
+	got = receive(c, &m, &n, &e);
+	if (got > 0 && msg_decode(sv_of(receive_buffer, n), c->peer, c->self,
+				  c->phase, &m, &e) < 0)
+		got = -1;
+	if (got > 0 && c->message(c, &m, &e) < 0)
+		got = -1;
+	for (unsigned i = 0; i < m.n_fds && i < WIRE_FDS_MAX; i++)
+		close_fd(&m.fds[i]);
+	if (got < 0 && channel_is_open(c))
+		end(c, e.kind ? &e : NULL);
+}
+
+int channel_open(struct channel *c, struct loop *l, int fd, enum role self,
+		 enum role peer, enum phase phase, struct err *e)
+{
+	c->loop = l;
+	c->self = self;
+	c->peer = peer;
+	c->phase = phase;
+	c->paused = false;
+	c->queue = NULL;
+	c->queue_end = &c->queue;
+	c->queued = 0;
+	c->watch.ready = on_ready;
+	return loop_watch(l, &c->watch, fd, EPOLLIN, e);
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the table calls "fields" and "edits", and the canonical request as a
+ * message.
+ */
+#ifndef WIRE_HEAD_H
+#define WIRE_HEAD_H
+
+#include "buf.h"
+#include "codec.h"
+#include "request.h"
+
+/* Fields: a sequence of (name, value), each with its length. */
+void head_put_fields(struct buf *b, const struct http_fields *f);
+/* Views into bytes; the array is the arena's. */
+must_check int head_get_fields(struct sv bytes, struct arena *a,
+			       struct http_fields *ret, struct err *e);
+
+/* An edit: where dial puts a credential into an exchange. */
+enum edit_form {
+	EDIT_REPLACE = 1,	/* the placeholder inside the field's value */
+	EDIT_BASIC = 2,		/* the password of "Basic base64(user:...)" */
+	EDIT_ADD = 3,		/* the whole value: prefix + secret */
+	EDIT_ADD_BASIC = 4,	/* "Basic " + base64(prefix ":" secret) */
+};
+
+enum { EDITS_MAX = 4 };
+
+struct edit {
+	enum edit_form form;
+	struct sv field;	/* lower-case name; ADD removes all of it first */
+	struct sv placeholder;	/* with REPLACE and BASIC */
+	struct sv prefix;	/* with ADD: "Bearer "; with ADD_BASIC: user */
+	struct sv ticket;	/* WIRE_TICKET bytes */
+};
+
+void head_put_edit(struct buf *b, const struct edit *edit);
+/* At most EDITS_MAX; views into bytes. */
+must_check int head_get_edits(struct sv bytes, struct edit ret[EDITS_MAX],
+			      size_t *ret_n, struct err *e);
+
+/* The shared part of REQUEST and EXCHANGE.  scratch holds the fields and must
+ * outlive the message. */
+void head_to_request(const struct http_request *r, uint32_t conn, uint32_t id,
+		     struct buf *scratch, struct msg_REQUEST *ret);
+must_check int head_from_request(const struct msg_REQUEST *m, struct arena *a,
+				 struct http_request *ret, struct err *e);
+/* EXCHANGE begins with the members of REQUEST; this copies them. */
+void head_exchange_of(const struct msg_REQUEST *m, struct msg_EXCHANGE *ret);
+void head_request_of(const struct msg_EXCHANGE *m, struct msg_REQUEST *ret);
+
+#endif

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Every message between our processes, in one table.
+ *
+ * A row is M(NAME, sender, receiver, descriptors, phases); its fields follow
+ * as WIRE_FIELDS_<NAME>(F), each F(TYPE, name, maximum).  struct msg, the
+ * codecs and the documentation are made from it; a message that is not in the
+ * table, not for this pair, not legal in this phase, longer than its maxima or
+ * with another number of descriptors ends the connection that it came on.
+ *
+ * TYPE is U8, U16, U32, U64 (maximum 0) or SV: a view of at most that many
+ * bytes, valid while the message is handled.  "fields" are encoded by head.h.
+ *
+ * conn numbers a connection of the agent, id a request on it, counted from 1.
+ */
+#ifndef WIRE_MESSAGES_H
+#define WIRE_MESSAGES_H
+
+#include "sv.h"
+
+enum role {
+	ROLE_NONE = 0,
+	ROLE_WARDEN, ROLE_EDGE, ROLE_VAULT, ROLE_DIAL, ROLE_RESOLVE,
+};
+/* For the senders' column: any helper. */
+#define ROLE_ANY ROLE_NONE
+
+/* When a message is legal: before or after its receiver was started. */
+enum phase { PHASE_BOOT = 1, PHASE_RUN = 2, PHASE_BOTH = 3 };
+
+enum { WIRE_FDS_MAX = 4, WIRE_SIZE_MAX = 131072, WIRE_CHUNK_MAX = 32768,
+       WIRE_TICKET = 16 };
+
+#define WIRE_MESSAGES(M)                                        \
+	/* set-up */                                            \
+	M(EDGE_START, WARDEN, EDGE, 3, PHASE_BOOT)              \
+	M(VAULT_START, WARDEN, VAULT, 0, PHASE_BOOT)            \
+	M(SOURCE, WARDEN, VAULT, 1, PHASE_BOOT)                 \
+	M(READY, VAULT, WARDEN, 0, PHASE_BOTH)                  \
+	M(VAULT_PEER, WARDEN, VAULT, 1, PHASE_BOTH)             \
+	M(ROOTS, WARDEN, DIAL, 1, PHASE_BOOT)                   \
+	M(DIAL_START, WARDEN, DIAL, 2, PHASE_BOOT)              \
+	M(RESOLVE_START, WARDEN, RESOLVE, 1, PHASE_BOOT)        \
+	M(FAULT, ANY, WARDEN, 0, PHASE_BOTH)                    \
+	/* a request is decided */                              \
+	M(REQUEST, EDGE, WARDEN, 0, PHASE_RUN)                  \
+	M(VERDICT, WARDEN, EDGE, 1, PHASE_RUN)                  \
+	M(REFUSED, EDGE, WARDEN, 0, PHASE_RUN)                  \
+	M(VIOLATION, EDGE, WARDEN, 0, PHASE_RUN)                \
+	M(HANGUP, EDGE, WARDEN, 0, PHASE_RUN)                   \
+	/* a certificate for the agent's side */                \
+	M(LEAF_KEY, EDGE, VAULT, 0, PHASE_RUN)                  \
+	M(SIGN, EDGE, VAULT, 0, PHASE_RUN)                      \
+	M(CERTIFICATE, VAULT, EDGE, 0, PHASE_RUN)               \
+	/* a credential for one request */                      \
+	M(GRANT, WARDEN, VAULT, 0, PHASE_RUN)                   \
+	M(GRANTED, VAULT, WARDEN, 0, PHASE_RUN)                 \
+	M(REDEEM, DIAL, VAULT, 0, PHASE_RUN)                    \
+	M(LEASE, VAULT, DIAL, 0, PHASE_RUN)                     \
+	/* the origin's side */                                 \
+	M(STREAM, WARDEN, DIAL, 1, PHASE_RUN)                   \
+	M(EXCHANGE, WARDEN, DIAL, 0, PHASE_RUN)                 \
+	M(NEED, DIAL, WARDEN, 0, PHASE_RUN)                     \
+	M(CONNECT, WARDEN, RESOLVE, 0, PHASE_RUN)               \
+	M(CONNECTED, RESOLVE, WARDEN, 0, PHASE_RUN)             \
+	M(SOCKET, RESOLVE, DIAL, 1, PHASE_RUN)                  \
+	M(DONE, DIAL, WARDEN, 0, PHASE_RUN)                     \
+	/* a stream: one socket pair for each agent connection */ \
+	M(BODY, EDGE, DIAL, 0, PHASE_RUN)                       \
+	M(BODY_END, EDGE, DIAL, 0, PHASE_RUN)                   \
+	M(RESPONSE, DIAL, EDGE, 0, PHASE_RUN)                   \
+	M(CHUNK, DIAL, EDGE, 0, PHASE_RUN)                      \
+	M(CHUNK_END, DIAL, EDGE, 0, PHASE_RUN)                  \
+	M(FAILURE, DIAL, EDGE, 0, PHASE_RUN)
+
+/* Descriptors: the capturing TCP listener, the DNS socket, and with
+ * `intercept` the socket to vault.  Without `intercept` TLS is refused. */
+#define WIRE_FIELDS_EDGE_START(F) F(U8, intercept, 0)
+/* `sources` SOURCE messages follow; then vault answers READY. */
+#define WIRE_FIELDS_VAULT_START(F) F(U8, want_ca, 0) F(U32, sources, 0)
+/* Descriptor: the read end the value comes from, up to end of file. */
+#define WIRE_FIELDS_SOURCE(F) F(U32, secret, 0) F(SV, name, 128)
+/* ca is empty unless want_ca. */
+#define WIRE_FIELDS_READY(F) F(SV, ca_pem, 8192)
+/* Descriptor: a socket to that role. */
+#define WIRE_FIELDS_VAULT_PEER(F) F(U8, role, 0)
+/* Descriptor: a file of PEM certificates that upstream TLS may trust. */
+#define WIRE_FIELDS_ROOTS(F) F(U8, required, 0)
+/* Descriptors: the socket to resolve and, with has_vault, the one to vault. */
+#define WIRE_FIELDS_DIAL_START(F) F(U8, has_vault, 0)
+/* Descriptor: the socket to dial. */
+#define WIRE_FIELDS_RESOLVE_START(F) F(U8, unused, 0)
+/* The sender cannot go on; text is for the person who started the run. */
+#define WIRE_FIELDS_FAULT(F) F(SV, text, 480)
+
+#define WIRE_FIELDS_REQUEST(F)                                            \
+	F(U32, conn, 0) F(U32, id, 0) F(U8, scheme, 0) F(SV, host, 253)   \
+	F(U16, port, 0) F(SV, method, 32) F(SV, path, 8192)               \
+	F(U8, has_query, 0) F(SV, query, 16384) F(SV, fields, 65536)      \
+	F(U8, body, 0) F(U64, length, 0)
+/* Descriptor: the stream to dial, with the first allowed request of a conn.
+ * status is 0 when allowed, else what edge answers (403, 502, ...). */
+#define WIRE_FIELDS_VERDICT(F)                                            \
+	F(U32, conn, 0) F(U32, id, 0) F(U16, status, 0) F(SV, rule, 2048) \
+	F(SV, reason, 1024) F(SV, allow_with, 4096)
+/* edge answered by itself what could not become a request. */
+#define WIRE_FIELDS_REFUSED(F)                                            \
+	F(U32, conn, 0) F(SV, host, 253) F(U16, port, 0)                  \
+	F(SV, reason, 512)
+/* A placeholder in a place where it is never replaced; `where` says which. */
+#define WIRE_FIELDS_VIOLATION(F)                                          \
+	F(U32, conn, 0) F(U32, id, 0) F(SV, placeholder, 128)             \
+	F(SV, where, 64)
+#define WIRE_FIELDS_HANGUP(F) F(U32, conn, 0)
+
+/* DER SubjectPublicKeyInfo of edge's one key; before the first SIGN. */
+#define WIRE_FIELDS_LEAF_KEY(F) F(SV, spki, 512)
+#define WIRE_FIELDS_SIGN(F) F(SV, name, 253)
+/* DER; empty when vault will not sign for that name. */
+#define WIRE_FIELDS_CERTIFICATE(F) F(SV, name, 253) F(SV, der, 4096)
+
+/* One ticket is good for one REDEEM with the same host and port. */
+#define WIRE_FIELDS_GRANT(F)                                              \
+	F(SV, ticket, 16) F(U32, secret, 0) F(SV, host, 253) F(U16, port, 0)
+#define WIRE_FIELDS_GRANTED(F) F(SV, ticket, 16) F(U8, ok, 0)
+#define WIRE_FIELDS_REDEEM(F)                                             \
+	F(SV, ticket, 16) F(SV, host, 253) F(U16, port, 0)
+#define WIRE_FIELDS_LEASE(F)                                              \
+	F(SV, ticket, 16) F(U8, ok, 0) F(SV, value, 16384)
+
+/* Descriptor: the stream to edge. */
+#define WIRE_FIELDS_STREAM(F) F(U32, conn, 0)
+/* REQUEST as it was decided; edits are encoded by head.h. */
+#define WIRE_FIELDS_EXCHANGE(F) WIRE_FIELDS_REQUEST(F) F(SV, edits, 8192)
+/* dial has no living connection for this exchange. */
+#define WIRE_FIELDS_NEED(F) F(U32, conn, 0) F(U32, id, 0)
+/* via is empty, "ADDRESS:PORT", "[ADDRESS]:PORT" or "unix:PATH". */
+#define WIRE_FIELDS_CONNECT(F)                                            \
+	F(U32, conn, 0) F(U32, id, 0) F(SV, host, 253) F(U16, port, 0)    \
+	F(SV, via, 512)
+/* error is empty when connected; address is the one that was dialled. */
+#define WIRE_FIELDS_CONNECTED(F)                                          \
+	F(U32, conn, 0) F(U32, id, 0) F(SV, address, 128) F(SV, error, 256)
+/* Descriptor: the connected socket, none with an error. */
+#define WIRE_FIELDS_SOCKET(F)                                             \
+	F(U32, conn, 0) F(U32, id, 0) F(SV, error, 256)
+/* The exchange is over.  scrubbed counts the values masked in the response. */
+#define WIRE_FIELDS_DONE(F)                                               \
+	F(U32, conn, 0) F(U32, id, 0) F(U16, status, 0) F(U64, sent, 0)   \
+	F(U64, received, 0) F(U32, scrubbed, 0) F(SV, error, 256)
+
+#define WIRE_FIELDS_BODY(F) F(SV, data, 32768)
+#define WIRE_FIELDS_BODY_END(F) F(U8, unused, 0)
+#define WIRE_FIELDS_RESPONSE(F)                                           \
+	F(U32, id, 0) F(U16, status, 0) F(SV, fields, 65536) F(U8, body, 0) \
+	F(U64, length, 0)
+#define WIRE_FIELDS_CHUNK(F) F(SV, data, 32768)
+#define WIRE_FIELDS_CHUNK_END(F) F(U8, unused, 0)
+/* Instead of RESPONSE, or to cut a body short; the stream is over. */
+#define WIRE_FIELDS_FAILURE(F)                                            \
+	F(U32, id, 0) F(U16, status, 0) F(SV, reason, 256)
+
+#define WIRE_TYPE_U8 uint8_t
+#define WIRE_TYPE_U16 uint16_t
+#define WIRE_TYPE_U32 uint32_t
+#define WIRE_TYPE_U64 uint64_t
+#define WIRE_TYPE_SV struct sv
+#define WIRE_MEMBER(type, name, max) WIRE_TYPE_##type name;
+
+#define WIRE_KIND(NAME, from, to, fds, phases) MSG_##NAME,
+enum msg_kind { MSG_NONE = 0, WIRE_MESSAGES(WIRE_KIND) MSG_KINDS };
+#undef WIRE_KIND
+
+#define WIRE_STRUCT(NAME, from, to, fds, phases) \
+	struct msg_##NAME { WIRE_FIELDS_##NAME(WIRE_MEMBER) };
+WIRE_MESSAGES(WIRE_STRUCT)
+#undef WIRE_STRUCT
+
+#define WIRE_UNION(NAME, from, to, fds, phases) struct msg_##NAME NAME;
+struct msg {
+	enum msg_kind kind;
+	unsigned n_fds;
+	/* Owned: closed after the handler returns, unless it sets one to -1. */
+	int fds[WIRE_FDS_MAX];
+	union { WIRE_MESSAGES(WIRE_UNION) };
+};
+#undef WIRE_UNION
+
+#endif
