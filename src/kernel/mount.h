@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Mounts by descriptor: open_tree, mount_setattr, move_mount, fsopen.
+ *
+ * Attributes are set on a copy that is attached nowhere, so there is no moment
+ * at which a tree is visible and still writable, and no mountinfo to parse.
+ *
+ * A path argument of "" means the descriptor beside it.  Paths are not
+ * resolved safely here: open them by path.h first, and pass the descriptor.
+ *
+ * Attaching to a tree that is itself detached works from 6.15; before, it
+ * fails with EINVAL, and the new root has to be attached somewhere in the
+ * private mount namespace first, then filled.  mount_can_nest() tells which.
+ */
+#ifndef KERNEL_MOUNT_H
+#define KERNEL_MOUNT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/mount.h>
+
+#include "err.h"
+
+/* A detached copy of the tree at path: a descriptor. */
+must_check int mount_clone(int dirfd, const char *path, bool recursive,
+			   struct err *e);
+
+/* Adds MOUNT_ATTR_RDONLY, _NOSUID, _NODEV, _NOEXEC, _NOSYMFOLLOW to what the
+ * tree has; what is not named stays. */
+must_check int mount_set_attrs(int tree_fd, uint64_t attrs, bool recursive,
+			       struct err *e);
+/* No event travels to or from the mounts of this tree. */
+must_check int mount_set_private(int dirfd, const char *path, bool recursive,
+				 struct err *e);
+/* The owners on disk are seen through the maps of userns_fd (userns.h).  Only
+ * a detached tree; needs root outside and a file system that can. */
+must_check int mount_idmap(int tree_fd, int userns_fd, bool recursive,
+			   struct err *e);
+
+/* Attaches tree_fd over (dirfd, path): a directory over a directory, anything
+ * else over anything but a directory.  tree_fd then refers to the mount. */
+must_check int mount_attach(int tree_fd, int dirfd, const char *path,
+			    struct err *e);
+
+struct mount_option {
+	const char *key;
+	const char *value;	/* NULL: a flag without a value */
+};
+
+/* A new file system ("tmpfs", "proc", "devpts", "mqueue"), detached. */
+must_check int mount_new_fs(const char *type, const struct mount_option *options,
+			    size_t n, uint64_t attrs, struct err *e);
+
+/* Makes the mount at new_root_fd the root of this mount namespace, with the
+ * working directory at its root, and drops the old root. */
+must_check int mount_pivot(int new_root_fd, struct err *e);
+
+/* Can a detached tree take mounts?  Needs CAP_SYS_ADMIN over the mount
+ * namespace; -1 with *e when it cannot be found out. */
+must_check int mount_can_nest(struct err *e);
+
+#endif

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Paths below a descriptor, by openat2() (5.6).
+ *
+ * A path is a view without NUL, of at most PATH_MAX - 1 bytes.  O_CLOEXEC is
+ * always added.  On failure e->code is the errno (ENOENT, ELOOP, ...), with
+ * the path named in the message.
+ */
+#ifndef KERNEL_PATH_H
+#define KERNEL_PATH_H
+
+#include <fcntl.h>
+#include <stdint.h>
+#include <sys/stat.h>
+
+#include "err.h"
+#include "sv.h"
+
+/* As if root_fd were "/": links and ".." are followed, but never leave it. */
+must_check int path_open_in(int root_fd, struct sv path, int flags,
+			    struct err *e);
+/* The same, but a symbolic link anywhere in the path, its last component
+ * included, is ELOOP.  An absolute path ignores dirfd. */
+must_check int path_open_exact(int dirfd, struct sv path, int flags,
+			       struct err *e);
+
+/* Each makes the missing directories of path (mode 0755) below root_fd and
+ * returns O_PATH of what path names; what exists already is left as it is.
+ * A symbolic link on the way is ELOOP: the tree is ours and has none that we
+ * would want to write through. */
+must_check int path_make_dirs(int root_fd, struct sv path, struct err *e);
+/* An empty file, mode as given; an existing non-directory is accepted. */
+must_check int path_make_file(int root_fd, struct sv path, mode_t mode,
+			      struct err *e);
+/* 0; an existing link with the same target is accepted. */
+must_check int path_make_symlink(int root_fd, struct sv path,
+				 struct sv target, struct err *e);
+
+/* What a descriptor refers to, whatever it was called. */
+struct path_identity {
+	uint64_t dev;
+	uint64_t ino;
+	uint32_t type;		/* S_IFDIR, S_IFREG, ... */
+	uint32_t links;
+};
+must_check int path_identify(int fd, struct path_identity *ret, struct err *e);
+
+static inline bool path_same(const struct path_identity *a,
+			     const struct path_identity *b)
+{
+	return a->dev == b->dev && a->ino == b->ino;
+}
+
+#endif

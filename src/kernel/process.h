@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Processes by descriptor: clone3 (5.3), pidfd_send_signal (5.1), waitid
+ * P_PIDFD (5.4), close_range (5.9, CLOEXEC 5.11).
+ */
+#ifndef KERNEL_PROCESS_H
+#define KERNEL_PROCESS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "err.h"
+#include "uapi.h"
+
+/*
+ * fork() into new namespaces: flags are CLONE_NEW*, also CLONE_NEWTIME.
+ * Returns the pid in the parent, 0 in the child; *pidfd (CLOEXEC) is set in
+ * the parent only.  The caller must have one thread: no handlers are run, so
+ * a lock that another thread holds would stay locked in the child for ever.
+ */
+must_check pid_t process_clone(uint64_t flags, int *pidfd, struct err *e);
+
+must_check int process_signal(int pidfd, int signal, struct err *e);
+
+struct process_end {
+	int status;		/* of exit, when signal is 0 */
+	int signal;		/* that killed it */
+};
+/* Waits for the end of a child and reaps it. */
+must_check int process_wait(int pidfd, struct process_end *ret, struct err *e);
+/* 1 when it has ended and was reaped, 0 when it still runs. */
+must_check int process_poll(int pidfd, struct process_end *ret, struct err *e);
+/* As a shell's $?: the status, or 128 + signal. */
+static inline int process_status(const struct process_end *end)
+{
+	return end->signal ? 128 + end->signal : end->status;
+}
+
+/* Closes every descriptor but those listed; `keep` must be sorted, rising. */
+must_check int process_close_except(const int *keep, size_t n, struct err *e);
+/* Marks every descriptor from `first` on close-on-exec. */
+must_check int process_cloexec_from(unsigned first, struct err *e);
+/* Lets fd survive exec. */
+must_check int process_inherit(int fd, struct err *e);
+
+/* The signal comes when the *thread* that made us ends.  Fails with ESRCH when
+ * it has ended already: parent_pid is what getpid() said there, or 0 where
+ * the parent is in another pid namespace and cannot be compared. */
+must_check int process_die_with_parent(int signal, pid_t parent_pid,
+				       struct err *e);
+/* Not traceable and no core file, by anyone with the same uid. */
+must_check int process_hide(struct err *e);
+/* Orphans below us become our children. */
+must_check int process_adopt_orphans(struct err *e);
+
+#endif
