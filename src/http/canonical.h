@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The second look at a canonical request, by the process that decides: it
+ * trusts nothing of what the parser in front of it claims to have done.
+ */
+#ifndef HTTP_CANONICAL_H
+#define HTTP_CANONICAL_H
+
+#include "request.h"
+
+/* NULL when everything that request.h says of a request holds, else why not
+ * (a constant sentence). */
+must_check const char *request_check(const struct http_request *r);
+bool request_is_canonical(const struct http_request *r);
+
+#endif
