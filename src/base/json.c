@@ -158,7 +158,7 @@ void json_bool(struct json *j, bool v)
 	buf_puts(j->out, v ? "true" : "false");
 }
 
-void json_null(struct json *j)
+void json_nil(struct json *j)
 {
 	value(j);
 	buf_puts(j->out, "null");

@@ -118,6 +118,8 @@ struct policy {
 	size_t roots_n, roots_cap;
 	struct sv *profiles;	/* names, in order of use */
 	size_t profiles_n, profiles_cap;
+	struct sv *files;	/* absolute paths of the files that were read */
+	size_t files_n, files_cap;
 	uint64_t time_limit_ms;	/* 0: none */
 	struct origin time_limit_origin;
 };
