@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From a checked policy to a confined, running command.
+ *
+ *	plan_build()		looks at the host; the result is data
+ *	sandbox_start()		makes the process that will be pid 1, and returns
+ *	sandbox_prepared()	that process has applied the plan's steps
+ *	sandbox_go()		it gives everything up, and executes the command
+ *
+ * The plan is an ordered list of steps (plan.h): it can be printed, compared,
+ * and each step can be made to fail.  sandbox_start() returns at once, so that
+ * the helpers can be started while the new root is being built.
+ *
+ * A step that fails ends the run: nothing is skipped, and the command never
+ * ran.  Closing the control descriptor, or the death of the caller by any
+ * means, ends pid 1 and with it everything inside.
+ */
+#ifndef LAUNCH_LAUNCH_H
+#define LAUNCH_LAUNCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "buf.h"
+#include "err.h"
+#include "plan.h"
+#include "policy.h"
+#include "sv.h"
+
+struct launch_variable {
+	struct sv name, value;
+};
+
+/* Everything is borrowed, and must outlive the plan. */
+struct launch_input {
+	char *const *argv;	/* the command; ends with NULL */
+	char *const *environ;	/* the caller's environment; ends with NULL */
+	const char *cwd;	/* absolute */
+	int stdio[3];		/* terminals among them become the inner pty */
+	bool wants_ca;		/* sandbox_go() brings a certificate to trust */
+
+	/* Set inside, whatever the policy says: placeholders of secrets. */
+	const struct launch_variable *variables;
+	size_t variables_n;
+
+	/* A write grant on, above or below one of these is refused: stockade's
+	 * state, the folders of its programs.  Need not exist. */
+	const char *const *sealed;
+	size_t sealed_n;
+	/* Policy files: read-only, also where a write grant contains them. */
+	const char *const *pinned;
+	size_t pinned_n;
+};
+
+/* What a run that never came to its command exits with. */
+enum {
+	LAUNCH_FAILED = 125,
+	LAUNCH_NOT_EXECUTABLE = 126,
+	LAUNCH_NOT_FOUND = 127,
+};
+
+/*
+ * Makes the plan; changes nothing on the host.  On failure ret->status is one
+ * of the above.  plan_free() also after a failure.
+ */
+must_check int plan_build(struct plan *ret, const struct policy *p,
+			  const struct launch_input *in, struct err *e);
+void plan_free(struct plan *plan);
+size_t plan_step_count(const struct plan *plan);
+/* One line for each step, or one JSON object; never a value of a variable. */
+void plan_print(const struct plan *plan, struct buf *b, bool json);
+
+/* The parent's side of a running sandbox. */
+struct sandbox {
+	int pidfd;		/* owned; pid 1 of the sandbox */
+	int control_fd;		/* owned; readable: sandbox_next() */
+	int tcp_fd;		/* owned; the capturing listener, after prepared */
+	int dns_fd;		/* owned; the UDP socket of every port 53 */
+	int pty_fd;		/* owned; master of the inner pty, or -1 */
+	int status;		/* after a failure: LAUNCH_* */
+};
+
+/* All three: on failure call sandbox_kill(), then report. */
+must_check int sandbox_start(const struct plan *plan, struct sandbox *ret,
+			     struct err *e);
+must_check int sandbox_prepared(struct sandbox *sb, struct err *e);
+/* ca_pem is empty without wants_ca.  Returns when the command was executed. */
+must_check int sandbox_go(struct sandbox *sb, struct sv ca_pem, struct err *e);
+
+enum sandbox_event_kind {
+	SANDBOX_NOTHING = 0,
+	SANDBOX_EXITED,		/* value is the command's wait status */
+	SANDBOX_STOPPED,	/* value is the signal that stopped the command */
+	SANDBOX_LOST,		/* pid 1 is gone without a word */
+};
+
+struct sandbox_event {
+	enum sandbox_event_kind kind;
+	int value;
+};
+
+/* The next event, without waiting. */
+struct sandbox_event sandbox_next(struct sandbox *sb);
+/* To the command's process group (SIGCONT also continues a stopped one). */
+must_check int sandbox_signal(struct sandbox *sb, int signal, struct err *e);
+/* Kills everything inside, waits until it is gone, and closes what is open. */
+void sandbox_kill(struct sandbox *sb);
+
+#endif

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The plan: what the launch will do, as data.
+ *
+ * Steps are applied in the order of the array.  The first ones are the
+ * parent's (STEP_NAMESPACES, STEP_IDENTITY); the others are pid 1's.  Sources
+ * are known by identity (device and inode), not by name alone: pid 1 opens the
+ * name again, refusing every symbolic link, and compares.
+ */
+#ifndef LAUNCH_PLAN_H
+#define LAUNCH_PLAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "arena.h"
+#include "path.h"
+#include "sv.h"
+
+/* STEP(NAME, word): the word is what --explain prints. */
+#define PLAN_STEPS(STEP)                                              \
+	STEP(NAMESPACES, "namespaces")	/* the process, in new ones */ \
+	STEP(IDENTITY, "identity")	/* its maps, its ids */        \
+	STEP(ROOT, "root")		/* an empty tmpfs */           \
+	STEP(DIRECTORY, "directory")	/* in it */                    \
+	STEP(FILE, "file")		/* source: its contents */     \
+	STEP(LINK, "link")		/* source: what it says */     \
+	STEP(PRIVATE, "private")	/* a writable directory */     \
+	STEP(BIND, "bind")		/* host's source on target */  \
+	STEP(DEVICE, "device")		/* the same, verified */       \
+	STEP(TERMINALS, "terminals")	/* an own devpts */            \
+	STEP(PROC, "proc")		/* of the own pid namespace */ \
+	STEP(COVER, "cover")		/* hide what target has there */ \
+	STEP(PIN, "pin")		/* target cannot be renamed */ \
+	STEP(GUARD, "guard")		/* the same, and read-only */  \
+	STEP(TRUST, "trust")		/* room for the CA bundle */   \
+	STEP(SEAL, "seal")		/* the root is read-only */    \
+	STEP(ENTER, "enter")		/* ... and the only one */     \
+	STEP(WORKDIR, "workdir")                                      \
+	STEP(HOSTNAME, "hostname")                                    \
+	STEP(NETWORK, "network")	/* lo, addresses, routes */    \
+	STEP(CAPTURE, "capture")	/* tproxy and the listeners */ \
+	STEP(PTY, "pty")		/* for the command's stdio */  \
+	STEP(REPORT, "report")		/* descriptors to the parent; go */ \
+	STEP(CERTIFICATE, "certificate")                              \
+	STEP(LIMITS, "limits")                                        \
+	STEP(FORGET, "forget")		/* the caller's environment */ \
+	STEP(CAPABILITIES, "capabilities")                            \
+	STEP(LANDLOCK, "landlock")                                    \
+	STEP(SECCOMP, "seccomp")                                      \
+	STEP(COMMAND, "command")
+
+#define PLAN_STEP_KIND(NAME, word) STEP_##NAME,
+enum step_kind { STEP_NONE = 0, PLAN_STEPS(PLAN_STEP_KIND) STEP_KINDS };
+#undef PLAN_STEP_KIND
+
+enum step_flag {
+	STEP_WRITE = 1,		/* BIND: writable */
+	STEP_OPTIONAL = 2,	/* nothing there any more: nothing to do */
+	STEP_TREE = 4,		/* BIND: tree_fd holds the idmapped copy */
+	STEP_SYSTEM = 8,	/* part of every sandbox, not of the policy */
+};
+
+struct step {
+	enum step_kind kind;
+	uint8_t flags;			/* enum step_flag */
+	uint16_t mode;			/* DIRECTORY, FILE, PRIVATE */
+	int tree_fd;			/* owned; -1 without STEP_TREE */
+	struct sv source;
+	struct sv target;		/* absolute, inside */
+	struct path_identity identity;	/* of source, or of target for PIN and
+					   GUARD; type 0: any */
+	struct sv why;			/* the statement that asked for it */
+};
+
+/* How a standard descriptor of the command is made. */
+enum plan_stdio { PLAN_STDIO_PASS = 0, PLAN_STDIO_PTY };
+
+struct plan {
+	struct arena arena;
+	struct step *steps;
+	size_t steps_n, steps_cap;
+
+	/* Identity.  The host's ids are what the kernel checks. */
+	uid_t uid, host_uid;
+	gid_t gid, host_gid;
+	bool as_root;			/* started by root: ids are mapped */
+
+	/* The command; all pointers are into the arena. */
+	const char *path;		/* absolute, inside */
+	char **argv;
+	char **envp;
+	const char *cwd;
+	int stdio_fd[3];		/* borrowed */
+	enum plan_stdio stdio[3];
+	bool wants_ca;
+	bool wants_pty;
+
+	int status;			/* after a failure: LAUNCH_* */
+	/* For tests: the index of a step that is to fail, counted from 1.
+	 * Nothing in the program sets it. */
+	size_t fail_step;
+};
+
+#endif
