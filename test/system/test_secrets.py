@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A credential works at its host, and is nowhere else."""
+import base64
+import os
+import subprocess
+import urllib.parse
+
+import pytest
+
+VALUE = "s3cr3t+value/with=odd?chars-0123456789"
+SECRET = "secret TOKEN from env for api.test as bearer\n"
+ALLOW = "allow * api.test/**\nallow * other.test/**\nallow * plain.test/**\n"
+BEARER = '-H "Authorization: Bearer $TOKEN"'
+ENV = {"TOKEN": VALUE}
+
+
+def test_the_placeholder_becomes_the_value_at_its_host(stockade, net, api):
+    stockade.sh(f"curl -sS -o /dev/null {BEARER} https://api.test/x",
+                policy=net + ALLOW + SECRET, env=ENV).ok()
+    assert [r.get("authorization") for r in api.requests] == [
+        "Bearer " + VALUE]
+
+
+@pytest.mark.parametrize("place", [
+    '-H "X-Other: $TOKEN" https://api.test/x',
+    '"https://api.test/$TOKEN"',
+    '"https://api.test/x?token=$TOKEN"',
+    '-d "token=$TOKEN" https://api.test/x',
+    '-H "Cookie: t=$TOKEN" https://api.test/x',
+    '-u "user:$TOKEN" https://api.test/x',
+    BEARER + ' https://other.test/x',
+    BEARER + ' http://plain.test/x',
+])
+def test_the_placeholder_is_inert_elsewhere(stockade, net, api, other, plain,
+                                            place):
+    result = stockade.sh(f"curl -sS {place}; true",
+                         policy=net + ALLOW + SECRET, env=ENV)
+    encoded = base64.b64encode(VALUE.encode()).decode().rstrip("=")
+    for origin in (api, other, plain):
+        for form in (VALUE, encoded, urllib.parse.quote(VALUE, safe="")):
+            assert not origin.saw(form), place
+    assert VALUE not in result.text
+
+
+def test_a_placeholder_elsewhere_is_a_violation_on_record(stockade, net,
+                                                          other):
+    stockade.sh(f"curl -sS {BEARER} https://other.test/x",
+                policy=net + ALLOW + SECRET, env=ENV)
+    assert "violation" in stockade.call("log", "--json").out.lower()
+
+
+def test_the_agent_never_holds_the_value(stockade, net, api):
+    script = f"""
+curl -sS {BEARER} https://api.test/echo
+env
+cat /proc/*/environ /proc/*/cmdline 2>/dev/null
+grep -rasl -e '{VALUE[:10]}' / --exclude-dir=proc --exclude-dir=sys \
+    --exclude-dir=usr 2>/dev/null | sed s/^/FOUND:/
+"""
+    path = stockade.cwd / "script"
+    path.write_text(script.replace(VALUE[:10], VALUE[:9] + "[+]"))
+    result = stockade.run("/bin/sh", str(path), policy=net + ALLOW + SECRET,
+                          env=ENV)
+    assert VALUE not in result.text
+    assert "FOUND:" not in result.out, result
+    assert "TOKEN=" in result.out
+    assert api.requests and api.saw(VALUE)
+
+
+@pytest.mark.parametrize("form", ["raw", "base64", "url"])
+@pytest.mark.parametrize("cut", [0, 1, 7, 33])
+def test_an_echo_is_scrubbed(stockade, net, api, form, cut):
+    result = stockade.sh(
+        f"curl -sS {BEARER} 'https://api.test/mirror?form={form}&cut={cut}'",
+        policy=net + ALLOW + SECRET, env=ENV).ok()
+    forms = {
+        "raw": VALUE, "url": urllib.parse.quote(VALUE, safe=""),
+        "base64": base64.b64encode(VALUE.encode()).decode()}
+    assert api.saw(VALUE)
+    assert forms[form].rstrip("=")[:-2] not in result.out, result
+    # A mask of exactly that length, so that framing stays true.
+    assert len(result.out) == len(forms[form]) + 4, result
+    assert result.out.startswith("<<") and result.out.endswith(">>")
+
+
+def test_an_echo_in_a_field_is_scrubbed(stockade, net, api):
+    result = stockade.sh(
+        f"curl -sSi {BEARER} 'https://api.test/mirror?form=header'",
+        policy=net + ALLOW + SECRET, env=ENV).ok()
+    assert "x-mirror" in result.out.lower()
+    assert VALUE not in result.out
+
+
+@pytest.mark.parametrize("rule,field,wants", [
+    ("as bearer add", "authorization", "Bearer " + VALUE),
+    ("as header x-api-key add", "x-api-key", VALUE),
+    ("as header x-auth prefix 'tok ' add", "x-auth", "tok " + VALUE),
+    ("as basic me add", "authorization",
+     "Basic " + base64.b64encode(f"me:{VALUE}".encode()).decode()),
+])
+def test_add_supplies_the_field(stockade, net, api, rule, field, wants):
+    stockade.sh("curl -sS -o /dev/null https://api.test/x", policy=net + ALLOW
+                + f"secret TOKEN from env for api.test {rule}\n",
+                env=ENV).ok()
+    assert [r.get(field) for r in api.requests] == [wants]
+
+
+def test_without_add_nothing_is_supplied(stockade, net, api):
+    stockade.sh("curl -sS -o /dev/null https://api.test/x",
+                policy=net + ALLOW + SECRET, env=ENV).ok()
+    assert [r.get("authorization") for r in api.requests] == [None]
+
+
+def test_header_form_swaps(stockade, net, api):
+    stockade.sh('curl -sS -o /dev/null -H "x-api-key: $TOKEN" '
+                'https://api.test/x', policy=net + ALLOW +
+                "secret TOKEN from env for api.test as header x-api-key\n",
+                env=ENV).ok()
+    assert [r.get("x-api-key") for r in api.requests] == [VALUE]
+
+
+def test_basic_form_swaps(stockade, net, api):
+    stockade.sh('curl -sS -o /dev/null -u "me:$TOKEN" https://api.test/x',
+                policy=net + ALLOW +
+                "secret TOKEN from env for api.test as basic me\n",
+                env=ENV).ok()
+    assert [r.get("authorization") for r in api.requests] == [
+        "Basic " + base64.b64encode(f"me:{VALUE}".encode()).decode()]
+
+
+def test_a_credential_of_the_clients_own_does_not_pass(stockade, net, api):
+    """An allowed host is no way out to somebody else's account."""
+    result = stockade.sh(
+        "curl -sS -H 'Authorization: Bearer somebody-elses' "
+        "https://api.test/x", policy=net + ALLOW + SECRET, env=ENV)
+    assert not api.saw("somebody-elses"), result
+
+
+def test_only_the_named_path_gets_it(stockade, net, api):
+    stockade.sh(f"curl -sS -o /dev/null {BEARER} https://api.test/v1/x "
+                "-o /dev/null https://api.test/v2/x",
+                policy=net + ALLOW +
+                "secret TOKEN from env for api.test/v1/** as bearer\n",
+                env=ENV)
+    seen = {r.target: r.get("authorization") for r in api.requests}
+    assert seen.get("/v1/x") == "Bearer " + VALUE
+    assert VALUE not in (seen.get("/v2/x") or "")
+
+
+def test_sources(stockade, net, api):
+    path = stockade.base / "token"
+    path.write_text(VALUE + "\n")
+    os.chmod(path, 0o600)
+    keyed = stockade.base / "tokens"
+    keyed.write_text(f'A=1\nTOKEN="{VALUE}"\n')
+    for source in (f"file {path}", f'command "cat {path}"'):
+        api.clear()
+        stockade.sh(
+            f"curl -sS -o /dev/null {BEARER} https://api.test/x; "
+            f"cat {path} 2>&1", policy=net + ALLOW +
+            f"secret TOKEN from {source} for api.test as bearer\n")
+        assert [r.get("authorization") for r in api.requests] == [
+            "Bearer " + VALUE], source
+
+
+@pytest.mark.parametrize("source", [
+    "env", "file /nonexistent/token", 'command "exit 3"',
+    'command "cat /dev/null"', "command /nonexistent/program"])
+def test_a_source_that_fails_is_125(stockade, net, source):
+    marker = stockade.cwd / "ran"
+    result = stockade.run("touch", str(marker), policy=net + ALLOW +
+                          "write .\n"
+                          f"secret TOKEN from {source} for api.test as "
+                          "bearer\n")
+    assert result.status == 125, result
+    assert len(result.complaints()) == 1, result
+    assert "TOKEN" in result.err
+    assert not marker.exists()
+
+
+def test_the_value_is_in_no_process_and_no_file(stockade, net, api):
+    """While it runs: vault alone may hold it, and shows it to nobody."""
+    path = stockade.base / "token"
+    path.write_text(VALUE)
+    child = stockade.start(
+        "sh", "-c", f"curl -sS -o /dev/null {BEARER} https://api.test/x; "
+        "echo ready; sleep 30", policy=net + ALLOW +
+        f"secret TOKEN from file {path} for api.test as bearer\n")
+    try:
+        assert child.stdout.readline() == b"ready\n"
+        shown = subprocess.run(
+            "cat /proc/[0-9]*/environ /proc/[0-9]*/cmdline", shell=True,
+            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout
+        assert VALUE.encode() not in shown
+    finally:
+        child.terminate()
+        child.wait(10)
+    for folder, _, names in os.walk(stockade.home):
+        for name in names:
+            with open(os.path.join(folder, name), "rb") as text:
+                assert VALUE.encode() not in text.read(), name
+
+
+def test_placeholders_differ_from_run_to_run(stockade, net):
+    seen = {stockade.sh("echo $TOKEN", policy=net + ALLOW + SECRET,
+                        env=ENV).ok().out for _ in range(3)}
+    assert len(seen) == 3
+    assert all(len(line) > 20 for line in seen)
+
+
+def test_tls_that_does_not_verify_gets_nothing(stockade, authority, api,
+                                               other):
+    """other's certificate is not api.test's: the credential stays."""
+    result = stockade.sh(
+        f"curl -sS {BEARER} https://api.test/x",
+        policy=f"roots {authority.pem}\nreach api.test via {other.via}\n"
+        + ALLOW + SECRET, env=ENV)
+    assert other.requests == []
+    assert VALUE not in result.text
+    assert '"error"' in result.out or result.status != 0
