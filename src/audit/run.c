@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where runs are kept: see run.h. */
+#include "run.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "buf.h"
+#include "own.h"
+
+int run_state_path(struct arena *a, struct sv *ret, struct err *e)
+{
+	const char *state = secure_getenv("XDG_STATE_HOME");
+	const char *home = secure_getenv("HOME");
+	auto_buf struct buf path = buf_new(4096);
+
+	/* The base directory specification: a relative path is ignored. */
+	if (state && state[0] == '/') {
+		buf_puts(&path, state);
+	} else if (home && home[0] == '/') {
+		buf_puts(&path, home);
+		buf_puts(&path, "/.local/state");
+	} else {
+		return err_kind(e, ERR_POLICY, "set HOME or XDG_STATE_HOME: "
+				"the record of the run has no place to go");
+	}
+	buf_puts(&path, "/stockade");
+	if (buf_check(&path, "the state directory's name", e) < 0)
+		return -1;
+	*ret = arena_dup(a, buf_sv(&path));
+	if (!ret->p)
+		return err_kind(e, ERR_LIMIT, "out of memory");
+	return 0;
+}
+
+/* Like mkdir -p; what it makes is closed to others. */
+static int make_dirs(const char *path, struct err *e)
+{
+	auto_buf struct buf part = buf_new(4096);
+
+	for (const char *at = path + 1;; at++) {
+		if (*at != '/' && *at != '\0')
+			continue;
+		buf_reset(&part);
+		buf_put(&part, sv_of(path, (size_t)(at - path)));
+		if (!buf_cstr(&part))
+			return err_kind(e, ERR_LIMIT, "out of memory");
+		if (mkdir(part.p, 0700) < 0 && errno != EEXIST)
+			return err_sys(e, "create %s", part.p);
+		if (*at == '\0')
+			return 0;
+	}
+}
+
+static int open_state(int *ret, bool create, struct err *e)
+{
+	auto_arena struct arena a = arena_new(8192);
+	auto_fd int fd = -1;
+	struct stat st;
+	struct sv path;
+
+	if (run_state_path(&a, &path, e) < 0)
+		return -1;
+	fd = open(path.p, O_DIRECTORY | O_RDONLY | O_CLOEXEC);
+	if (fd < 0 && errno == ENOENT && create) {
+		if (make_dirs(path.p, e) < 0)
+			return -1;
+		fd = open(path.p, O_DIRECTORY | O_RDONLY | O_CLOEXEC);
+	}
+	if (fd < 0)
+		return err_sys(e, "open %s", path.p);
+	if (fstat(fd, &st) < 0)
+		return err_sys(e, "stat %s", path.p);
+	if (st.st_uid != geteuid() || (st.st_mode & 022))
+		return err_kind(e, ERR_POLICY, "%s belongs to or can be "
+				"written by somebody else", path.p);
+	*ret = steal_fd(&fd);
+	return 0;
+}
+
+static int open_runs(int *ret, bool create, struct err *e)
+{
+	auto_fd int state = -1, runs = -1;
+
+	if (open_state(&state, create, e) < 0)
+		return -1;
+	runs = openat(state, "runs", O_DIRECTORY | O_RDONLY | O_CLOEXEC |
+				     O_NOFOLLOW);
+	if (runs < 0 && errno == ENOENT && create) {
+		if (mkdirat(state, "runs", 0700) < 0 && errno != EEXIST)
+			return err_sys(e, "create the runs directory");
+		runs = openat(state, "runs", O_DIRECTORY | O_RDONLY |
+					     O_CLOEXEC | O_NOFOLLOW);
+	}
+	if (runs < 0)
+		return err_sys(e, "open the runs directory");
+	*ret = steal_fd(&runs);
+	return 0;
+}
+
+int run_create(char ret_id[RUN_ID_MAX], int *ret_dirfd, struct err *e)
+{
+	auto_fd int runs = -1, dir = -1;
+	char id[RUN_ID_MAX];
+	uint8_t noise[3];
+	struct tm utc;
+	time_t now = time(NULL);
+	size_t n;
+
+	if (open_runs(&runs, true, e) < 0)
+		return -1;
+	if (getrandom(noise, sizeof noise, 0) != sizeof noise)
+		return err_sys(e, "getrandom");
+	(void)gmtime_r(&now, &utc);
+	n = strftime(id, sizeof id, "%Y%m%d-%H%M%S", &utc);
+	(void)snprintf(id + n, sizeof id - n, "-%02x%02x%02x", noise[0],
+		       noise[1], noise[2]);
+	if (mkdirat(runs, id, 0700) < 0)
+		return err_sys(e, "create the directory of run %s", id);
+	dir = openat(runs, id, O_DIRECTORY | O_RDONLY | O_CLOEXEC |
+			       O_NOFOLLOW);
+	if (dir < 0)
+		return err_sys(e, "open the directory of run %s", id);
+	memcpy(ret_id, id, sizeof id);
+	*ret_dirfd = steal_fd(&dir);
+	return 0;
+}
+
+static int newest_first(const void *a, const void *b)
+{
+	const struct sv *x = a, *y = b;
+
+	return -strcmp(x->p, y->p);
+}
+
+static void close_dir(DIR **d)
+{
+	if (*d)
+		(void)closedir(*d);
+}
+
+int run_list(struct arena *a, struct sv **ret, size_t *ret_n, struct err *e)
+{
+	__attribute__((cleanup(close_dir))) DIR *d = NULL;
+	auto_fd int runs = -1;
+	struct sv *ids = NULL;
+	size_t n = 0, cap = 0;
+	const struct dirent *entry;
+
+	if (open_runs(&runs, false, e) < 0) {
+		if (e->kind != ERR_SYS || e->code != ENOENT)
+			return -1;
+		*ret = NULL;
+		*ret_n = 0;
+		return 0;
+	}
+	d = fdopendir(runs);
+	if (!d)
+		return err_sys(e, "read the runs directory");
+	(void)steal_fd(&runs);
+	while ((entry = readdir(d))) {
+		struct sv *id;
+
+		if (entry->d_name[0] == '.' ||
+		    strlen(entry->d_name) >= RUN_ID_MAX)
+			continue;
+		id = arena_push(a, &ids, &n, &cap);
+		if (id)
+			*id = arena_dup(a, sv_str(entry->d_name));
+		if (!id || !id->p)
+			return err_kind(e, ERR_LIMIT, "out of memory");
+	}
+	if (n)
+		qsort(ids, n, sizeof *ids, newest_first);
+	*ret = ids;
+	*ret_n = n;
+	return 0;
+}
+
+int run_open(struct sv id, int *ret_dirfd, char ret_id[RUN_ID_MAX],
+	     struct err *e)
+{
+	auto_arena struct arena a = arena_new(1 << 20);
+	auto_fd int runs = -1;
+	struct sv *ids;
+	size_t n;
+
+	if (!id.p) {
+		if (run_list(&a, &ids, &n, e) < 0)
+			return -1;
+		if (n == 0)
+			return err_kind(e, ERR_POLICY, "there is no run yet");
+		id = ids[0];
+	}
+	if (id.n == 0 || id.n >= RUN_ID_MAX || sv_find(id, '/') < id.n ||
+	    id.p[0] == '.')
+		return err_kind(e, ERR_POLICY, "no run is named '%.*s'",
+				SV_FMT(id));
+	id = arena_dup(&a, id);
+	if (!id.p)
+		return err_kind(e, ERR_LIMIT, "out of memory");
+	if (open_runs(&runs, false, e) < 0)
+		return -1;
+	*ret_dirfd = openat(runs, id.p, O_DIRECTORY | O_RDONLY | O_CLOEXEC |
+					O_NOFOLLOW);
+	if (*ret_dirfd < 0)
+		return err_sys(e, "open run %s", id.p);
+	if (ret_id) {
+		memset(ret_id, 0, RUN_ID_MAX);
+		memcpy(ret_id, id.p, id.n);
+	}
+	return 0;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where runs are kept: $XDG_STATE_HOME/stockade/runs/ID/, by default below
+ * ~/.local/state.  An ID is the start's UTC time and 24 random bits, so that
+ * names sort by age: 20261129-163000-4f2a9c.
+ */
+#ifndef AUDIT_RUN_H
+#define AUDIT_RUN_H
+
+#include "arena.h"
+#include "err.h"
+
+enum { RUN_ID_MAX = 32 };
+#define RUN_TRAIL_NAME "audit.jsonl"
+
+/* The state directory as a path (a NUL behind it), in the arena. */
+must_check int run_state_path(struct arena *a, struct sv *ret, struct err *e);
+
+/*
+ * Makes the directory of a new run (0700) and opens it; the caller owns the
+ * descriptor.  Every directory of ours on the way must be ours and closed to
+ * others.
+ */
+must_check int run_create(char ret_id[RUN_ID_MAX], int *ret_dirfd,
+			  struct err *e);
+
+/* IDs of this user's runs, newest first, in the arena. */
+must_check int run_list(struct arena *a, struct sv **ret, size_t *ret_n,
+			struct err *e);
+
+/* Opens a run's directory; id .p NULL means the newest. ret_id may be NULL. */
+must_check int run_open(struct sv id, int *ret_dirfd, char ret_id[RUN_ID_MAX],
+			struct err *e);
+
+#endif

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Writing the audit trail: see trail.h. */
+#include "trail.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base64.h"
+#include "io.h"
+#include "own.h"
+#include "sha256.h"
+
+int trail_open(struct trail *t, int dirfd, const char *name, struct err *e)
+{
+	*t = (struct trail){ .fd = -1, .sequence = 1,
+			     .line = buf_new(AUDIT_LINE_MAX) };
+	memset(t->hash, '0', sizeof t->hash);
+	t->fd = openat(dirfd, name, O_WRONLY | O_CREAT | O_EXCL | O_APPEND |
+				    O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (t->fd < 0)
+		return err_sys(e, "create the audit trail %s", name);
+	return 0;
+}
+
+void trail_close(struct trail *t)
+{
+	close_fd(&t->fd);
+	buf_free(&t->line);
+}
+
+static void put_time(struct json *j)
+{
+	struct timespec now;
+	struct tm utc;
+	char text[64];
+	size_t n;
+
+	(void)clock_gettime(CLOCK_REALTIME, &now);
+	(void)gmtime_r(&now.tv_sec, &utc);
+	n = strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &utc);
+	(void)snprintf(text + n, sizeof text - n, ".%03ldZ",
+		       now.tv_nsec / 1000000);
+	json_put_str(j, "time", text);
+}
+
+struct json *trail_begin(struct trail *t, const char *event)
+{
+	buf_reset(&t->line);
+	t->json = json_line(&t->line);
+	json_open(&t->json, '{');
+	json_put_u64(&t->json, "seq", t->sequence);
+	put_time(&t->json);
+	json_put_str(&t->json, "event", event);
+	return &t->json;
+}
+
+void trail_chain(const char hash[AUDIT_HASH_HEX], struct sv body,
+		 char ret[AUDIT_HASH_HEX])
+{
+	auto_buf struct buf text = buf_new(AUDIT_HASH_HEX + AUDIT_LINE_MAX);
+	auto_buf struct buf hex = buf_new(AUDIT_HASH_HEX + 1);
+	uint8_t digest[SHA256_SIZE];
+
+	buf_put(&text, sv_of(hash, AUDIT_HASH_HEX));
+	buf_put(&text, body);
+	sha256(buf_sv(&text), digest);
+	buf_put_hex(&hex, sv_of((const char *)digest, sizeof digest));
+	memset(ret, 0, AUDIT_HASH_HEX);
+	if (!text.full && hex.n == AUDIT_HASH_HEX)
+		memcpy(ret, hex.p, AUDIT_HASH_HEX);
+}
+
+int trail_commit(struct trail *t, struct err *e)
+{
+	char hash[AUDIT_HASH_HEX];
+
+	trail_chain(t->hash, buf_sv(&t->line), hash);
+	json_put_sv(&t->json, "hash", sv_of(hash, sizeof hash));
+	json_close(&t->json, '}');
+	buf_putc(&t->line, '\n');
+	if (buf_check(&t->line, "an audit record", e) < 0)
+		return -1;
+	if (io_write_all(t->fd, buf_sv(&t->line), e) < 0)
+		return err_ctx(e, "record a decision");
+	memcpy(t->hash, hash, sizeof hash);
+	t->sequence++;
+	return 0;
+}
+
+int trail_sync(struct trail *t, struct err *e)
+{
+	if (t->worth_syncing && fdatasync(t->fd) < 0)
+		return err_sys(e, "sync the audit trail");
+	return 0;
+}

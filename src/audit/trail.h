@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Writing a run's audit trail: one JSON object a line, chained by hashes.
+ *
+ * A record is in the kernel's hands (write(2) returned) before the action that
+ * it speaks of is taken; a caller that cannot record does not act.  Each line
+ * ends in "hash": the SHA-256 of the previous line's hash (64 zeros before the
+ * first) and of the line up to there.  docs/audit-format.md has the fields.
+ */
+#ifndef AUDIT_TRAIL_H
+#define AUDIT_TRAIL_H
+
+#include "err.h"
+#include "json.h"
+
+enum { AUDIT_HASH_HEX = 64, AUDIT_LINE_MAX = 262144 };
+
+struct trail {
+	int fd;			/* owned; -1 when closed */
+	uint64_t sequence;	/* of the next record, from 1 */
+	char hash[AUDIT_HASH_HEX];
+	struct buf line;
+	struct json json;
+	bool worth_syncing;	/* something was decided */
+};
+
+/* Creates NAME in dirfd, which must not exist yet (0600). */
+must_check int trail_open(struct trail *t, int dirfd, const char *name,
+			  struct err *e);
+void trail_close(struct trail *t);
+
+/*
+ * trail_begin() starts a record and returns the writer for its own members;
+ * trail_commit() chains and writes it.  Nothing else may be between them.
+ */
+struct json *trail_begin(struct trail *t, const char *event);
+must_check int trail_commit(struct trail *t, struct err *e);
+
+/* fdatasync, when anything was decided in this run. */
+must_check int trail_sync(struct trail *t, struct err *e);
+
+/* The chain's step, shared with verification: hash of hash and body. */
+void trail_chain(const char hash[AUDIT_HASH_HEX], struct sv body,
+		 char ret[AUDIT_HASH_HEX]);
+
+#endif

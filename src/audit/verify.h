@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Checking an audit trail: the chain, the sequence, the seal. */
+#ifndef AUDIT_VERIFY_H
+#define AUDIT_VERIFY_H
+
+#include "trail.h"
+
+/* Splits one line of a trail into what its hash covers and the hash; false
+ * when the line has not that shape. */
+bool verify_split(struct sv line, struct sv *ret_body, struct sv *ret_hash);
+
+struct verdict_of_trail {
+	uint64_t records;	/* good ones from the start */
+	bool sealed;		/* the last record is the run's end */
+	char hash[AUDIT_HASH_HEX];	/* of the last good record */
+};
+
+/* ERR_DENIED at the first line that does not follow from the ones before. */
+must_check int verify_trail(struct sv text, struct verdict_of_trail *ret,
+			    struct err *e);
+
+#endif

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The agent's connections: see conn.h. */
+#include "conn.h"
+
+#include <stdlib.h>
+
+static struct conn **bucket(struct warden *w, uint32_t number)
+{
+	/* edge counts upwards: the low bits spread evenly. */
+	return &w->conns[number % WARDEN_BUCKETS];
+}
+
+struct conn *conn_find(struct warden *w, uint32_t number)
+{
+	struct conn *c = *bucket(w, number);
+
+	while (c && c->number != number)
+		c = c->next;
+	return c;
+}
+
+struct conn *conn_add(struct warden *w, uint32_t number)
+{
+	struct conn *c;
+
+	if (w->conns_n == CONNS_MAX)
+		return NULL;
+	c = calloc(1, sizeof *c);
+	if (!c)
+		return NULL;
+	c->number = number;
+	c->host = buf_new(HTTP_HOST_MAX);
+	c->waiting = buf_new(WIRE_SIZE_MAX);
+	c->next = *bucket(w, number);
+	*bucket(w, number) = c;
+	w->conns_n++;
+	return c;
+}
+
+static void conn_free(struct conn *c)
+{
+	buf_free(&c->host);
+	buf_free(&c->waiting);
+	free(c);
+}
+
+void conn_remove(struct warden *w, uint32_t number)
+{
+	for (struct conn **at = bucket(w, number); *at; at = &(*at)->next) {
+		struct conn *c = *at;
+
+		if (c->number != number)
+			continue;
+		*at = c->next;
+		w->conns_n--;
+		conn_free(c);
+		return;
+	}
+}
+
+void conn_remove_all(struct warden *w)
+{
+	for (size_t i = 0; i < WARDEN_BUCKETS; i++)
+		while (w->conns[i]) {
+			struct conn *c = w->conns[i];
+
+			w->conns[i] = c->next;
+			conn_free(c);
+		}
+	w->conns_n = 0;
+}
+
+struct conn *conn_of_ticket(struct warden *w, struct sv ticket)
+{
+	if (ticket.n != WIRE_TICKET)
+		return NULL;
+	for (size_t i = 0; i < WARDEN_BUCKETS; i++)
+		for (struct conn *c = w->conns[i]; c; c = c->next)
+			for (unsigned k = 0; k < c->tickets_n; k++)
+				if (memcmp(c->tickets[k], ticket.p,
+					   WIRE_TICKET) == 0)
+					return c;
+	return NULL;
+}

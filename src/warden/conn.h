@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The agent's connections, as warden follows them. */
+#ifndef WARDEN_CONN_H
+#define WARDEN_CONN_H
+
+#include "warden.h"
+
+enum { CONNS_MAX = 8192 };
+
+struct conn {
+	struct conn *next;	/* in its bucket */
+	uint32_t number;
+	uint32_t id;		/* of the newest request */
+	bool has_stream;	/* edge and dial share a stream for it */
+	bool dispatched;	/* the newest request was handed to dial */
+	uint8_t connects;	/* how often dial needed a connection for it */
+	/* The newest request's origin, for CONNECT. */
+	struct buf host;
+	uint16_t port;
+	/* An EXCHANGE that waits for vault's word on its tickets. */
+	struct buf waiting;
+	unsigned tickets_n, tickets_due;
+	char tickets[EDITS_MAX][WIRE_TICKET];
+};
+
+/* NULL when there is none of that number. */
+struct conn *conn_find(struct warden *w, uint32_t number);
+/* NULL when there are too many. */
+struct conn *conn_add(struct warden *w, uint32_t number);
+void conn_remove(struct warden *w, uint32_t number);
+void conn_remove_all(struct warden *w);
+/* The connection that waits for this ticket, or NULL. */
+struct conn *conn_of_ticket(struct warden *w, struct sv ticket);
+
+#endif

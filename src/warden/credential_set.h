@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The policy's secrets as warden knows them: names, placeholders, and where
+ * the values come from.  Values themselves only pass through here once, from
+ * the environment into a pipe; files and commands are read by vault alone.
+ */
+#ifndef WARDEN_CREDENTIAL_SET_H
+#define WARDEN_CREDENTIAL_SET_H
+
+#include <sys/types.h>
+
+#include "head.h"
+#include "match.h"
+#include "placeholder.h"
+#include "policy.h"
+
+struct credential {
+	const struct secret_rule *rule;		/* borrowed from the policy */
+	char placeholder[PLACEHOLDER_SIZE];	/* no NUL */
+	int source_fd;		/* owned until vault has it; -1 */
+	pid_t command_pid;	/* of a `from command`; 0 */
+	bool absent;		/* optional, and its source is not there */
+};
+
+struct credential_set {
+	struct credential *v;	/* owned */
+	size_t n;
+	/* The values that came from the environment, for redacting what is
+	 * recorded of the command line; wiped with the set. */
+	struct buf values;
+};
+
+/*
+ * Opens the sources and draws the placeholders.  A source that is not there is
+ * an error unless the rule is optional.  Values of the environment are moved:
+ * the process's own copy is overwritten.
+ */
+must_check int credential_set_init(struct credential_set *s,
+				   const struct policy *p, struct err *e);
+void credential_set_fini(struct credential_set *s);
+
+/* Every `from command` ended well; blocks until they have ended. */
+must_check int credential_set_settle(struct credential_set *s, struct err *e);
+
+static inline struct sv credential_placeholder(const struct credential *c)
+{
+	return sv_of(c->placeholder, sizeof c->placeholder);
+}
+
+/* What a request does with credentials. */
+struct credential_use {
+	const struct credential *credentials[EDITS_MAX];
+	struct edit edits[EDITS_MAX];	/* tickets are the caller's to fill */
+	size_t n;
+	/* A placeholder where it is not replaced: it stays one. */
+	const struct credential *strayed;
+	const char *where;	/* "query", "path", or "field" */
+	/* The agent's own value in a place that a secret owns. */
+	const struct credential *usurped;
+};
+
+/* Views in *ret point into the policy and the set. */
+must_check int credential_set_use(const struct credential_set *s,
+				  const struct question *q,
+				  const struct http_request *r,
+				  struct credential_use *ret, struct err *e);
+
+/* text with every value that came from the environment replaced. */
+void credential_set_redact(const struct credential_set *s, struct sv text,
+			   struct buf *ret);
+
+#endif

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where secrets come from: see credential_set.h.
+ *
+ * Each source ends as a descriptor that vault will read to its end.  A command
+ * runs with the user's environment and no terminal input; its standard error
+ * is the user's, so that a login tool can say what is wrong.
+ */
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "credential_set.h"
+#include "cur.h"
+#include "io.h"
+#include "own.h"
+
+extern char **environ;
+
+enum { SOURCE_VALUE_MAX = 16384 };
+
+static int draw_placeholder(struct credential *c, struct err *e)
+{
+	uint8_t noise[PLACEHOLDER_RANDOM];
+
+	if (getrandom(noise, sizeof noise, 0) != sizeof noise)
+		return err_sys(e, "getrandom");
+	placeholder_make(noise, c->placeholder);
+	return 0;
+}
+
+static int absent(struct credential *c, struct err *e, const char *what)
+{
+	const struct secret_rule *rule = c->rule;
+
+	if (rule->optional) {
+		c->absent = true;
+		return 0;
+	}
+	return err_kind(e, ERR_POLICY, "secret %.*s: %s (write `secret? %.*s` "
+			"if it may be missing)", SV_FMT(rule->name), what,
+			SV_FMT(rule->name));
+}
+
+/*
+ * Moves a variable's value into a pipe and overwrites it where the kernel put
+ * it, so that no clone of this process has it.
+ */
+static int open_environment(struct credential_set *s, struct credential *c,
+			    const char *name, struct err *e)
+{
+	char *value = secure_getenv(name);
+	auto_fd int read_fd = -1, write_fd = -1;
+	size_t n = value ? strlen(value) : 0;
+	int pair[2];
+
+	if (n == 0)
+		return absent(c, e, "the variable is not set");
+	if (n > SOURCE_VALUE_MAX)
+		return err_kind(e, ERR_LIMIT, "secret %s is longer than %d "
+				"bytes", name, SOURCE_VALUE_MAX);
+	/* A pipe holds 64 KiB: the write cannot block. */
+	if (pipe2(pair, O_CLOEXEC) < 0)
+		return err_sys(e, "pipe");
+	read_fd = pair[0];
+	write_fd = pair[1];
+	if (io_write_all(write_fd, sv_of(value, n), e) < 0)
+		return -1;
+	buf_put_sv(&s->values, sv_of(value, n));
+	c->source_fd = steal_fd(&read_fd);
+	return 0;
+}
+
+static int open_file(struct credential *c, const char *path, struct err *e)
+{
+	auto_fd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY |
+				    O_NONBLOCK);
+	struct stat st;
+
+	if (fd < 0 && errno == ENOENT)
+		return absent(c, e, "the file does not exist");
+	if (fd < 0)
+		return err_sys(e, "secret %.*s: open %s",
+			       SV_FMT(c->rule->name), path);
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+		return err_kind(e, ERR_POLICY, "secret %.*s: %s is not a "
+				"regular file", SV_FMT(c->rule->name), path);
+	c->source_fd = steal_fd(&fd);
+	return 0;
+}
+
+static int open_command(struct credential *c, const char *command,
+			struct err *e)
+{
+	char *argv[] = { (char *)(uintptr_t)"sh", (char *)(uintptr_t)"-c",
+			 (char *)(uintptr_t)command, NULL };
+	posix_spawn_file_actions_t actions;
+	auto_fd int read_fd = -1, write_fd = -1;
+	int pair[2], rc;
+
+	if (pipe2(pair, O_CLOEXEC) < 0)
+		return err_sys(e, "pipe");
+	read_fd = pair[0];
+	write_fd = pair[1];
+	(void)posix_spawn_file_actions_init(&actions);
+	rc = posix_spawn_file_actions_addopen(&actions, 0, "/dev/null",
+					      O_RDONLY, 0);
+	if (rc == 0)
+		rc = posix_spawn_file_actions_adddup2(&actions, write_fd, 1);
+	if (rc == 0)
+		rc = posix_spawn_file_actions_addclosefrom_np(&actions, 3);
+	if (rc == 0)
+		rc = posix_spawn(&c->command_pid, "/bin/sh", &actions, NULL,
+				 argv, environ);
+	(void)posix_spawn_file_actions_destroy(&actions);
+	if (rc) {
+		errno = rc;
+		c->command_pid = 0;
+		return err_sys(e, "secret %.*s: start `%s`",
+			       SV_FMT(c->rule->name), command);
+	}
+	c->source_fd = steal_fd(&read_fd);
+	return 0;
+}
+
+static int open_source(struct credential_set *s, struct credential *c,
+		       struct err *e)
+{
+	const struct secret_rule *rule = c->rule;
+	auto_arena struct arena a = arena_new(65536);
+	const char *arg = arena_str(&a, rule->source == SECRET_ENV &&
+						       !rule->source_arg.n ?
+					       rule->name : rule->source_arg);
+
+	if (!arg)
+		return err_kind(e, ERR_LIMIT, "out of memory");
+	if (rule->source_key.p)
+		return err_kind(e, ERR_UNSUPP, "secret %.*s: `key` cannot be "
+				"enforced by this version",
+				SV_FMT(rule->name));
+	switch (rule->source) {
+	case SECRET_ENV:
+		return open_environment(s, c, arg, e);
+	case SECRET_FILE:
+		return open_file(c, arg, e);
+	case SECRET_COMMAND:
+		return open_command(c, arg, e);
+	}
+	return err_kind(e, ERR_BUG, "unknown secret source");
+}
+
+/* After the commands were started: they may need the variables. */
+static void wipe_environment(const struct policy *p)
+{
+	for (size_t i = 0; i < p->secrets_n; i++) {
+		const struct secret_rule *rule = &p->secrets[i];
+		char name[256];
+		struct sv from = rule->source_arg.n ? rule->source_arg :
+						      rule->name;
+		char *value;
+
+		if (rule->source != SECRET_ENV || from.n >= sizeof name)
+			continue;
+		memcpy(name, from.p, from.n);
+		name[from.n] = '\0';
+		value = secure_getenv(name);
+		if (value)
+			explicit_bzero(value, strlen(value));
+		(void)unsetenv(name);
+	}
+}
+
+int credential_set_init(struct credential_set *s, const struct policy *p,
+			struct err *e)
+{
+	*s = (struct credential_set){ .values = buf_new(1 << 20) };
+	if (p->secrets_n == 0)
+		return 0;
+	s->v = calloc(p->secrets_n, sizeof *s->v);
+	if (!s->v)
+		return err_sys(e, "allocate the secrets' table");
+	s->n = p->secrets_n;
+	for (size_t i = 0; i < s->n; i++)
+		s->v[i] = (struct credential){ .rule = &p->secrets[i],
+					       .source_fd = -1 };
+	for (size_t i = 0; i < s->n; i++)
+		if (draw_placeholder(&s->v[i], e) < 0 ||
+		    open_source(s, &s->v[i], e) < 0)
+			return -1;
+	wipe_environment(p);
+	return buf_check(&s->values, "the secrets", e);
+}
+
+int credential_set_settle(struct credential_set *s, struct err *e)
+{
+	for (size_t i = 0; i < s->n; i++) {
+		struct credential *c = &s->v[i];
+		int status = 0;
+		pid_t pid = c->command_pid;
+
+		if (pid == 0)
+			continue;
+		while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+			;
+		c->command_pid = 0;
+		if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+			return err_kind(e, ERR_POLICY, "secret %.*s: its "
+					"command failed with status %d",
+					SV_FMT(c->rule->name),
+					WIFEXITED(status) ?
+						WEXITSTATUS(status) :
+						128 + WTERMSIG(status));
+	}
+	return 0;
+}
+
+void credential_set_fini(struct credential_set *s)
+{
+	for (size_t i = 0; i < s->n; i++) {
+		close_fd(&s->v[i].source_fd);
+		if (s->v[i].command_pid) {
+			(void)kill(s->v[i].command_pid, SIGKILL);
+			(void)waitpid(s->v[i].command_pid, NULL, 0);
+		}
+	}
+	free(s->v);
+	buf_wipe(&s->values);
+	*s = (struct credential_set){ 0 };
+}

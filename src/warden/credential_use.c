@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a request does with credentials: see credential_set.h.
+ *
+ * A secret owns one field of its host's requests.  There, over TLS, the
+ * placeholder is replaced; in any other place, and at any other host, it stays
+ * a placeholder, which is harmless, and is recorded as a violation.  A value
+ * of the agent's own in that field would let it speak to an allowed host as
+ * somebody else, so it is refused, or replaced where the rule says `add`.
+ */
+#include "base64.h"
+#include "credential_set.h"
+#include "cur.h"
+
+static struct sv owned_field(const struct secret_rule *rule)
+{
+	return rule->form == SECRET_HEADER ? rule->header :
+					     SV("authorization");
+}
+
+/* "Basic base64(user:placeholder)" with the rule's user. */
+static bool is_basic(const struct credential *c, struct sv value)
+{
+	auto_buf struct buf plain = buf_new(HTTP_HEAD_MAX);
+	struct sv user = c->rule->user, text;
+
+	if (!sv_eq_nocase(sv_head(value, 6), SV("basic ")) ||
+	    !buf_put_unbase64(&plain, sv_trim(sv_from(value, 6))))
+		return false;
+	text = buf_sv(&plain);
+	return sv_starts(text, user) && text.n > user.n &&
+	       text.p[user.n] == ':' &&
+	       sv_eq(sv_from(text, user.n + 1), credential_placeholder(c));
+}
+
+/* The form in which the field's value carries the placeholder, or 0. */
+static enum edit_form form_of(const struct credential *c, struct sv value)
+{
+	struct sv mark = credential_placeholder(c);
+
+	if (c->rule->form == SECRET_BASIC)
+		return is_basic(c, value) ? EDIT_BASIC : 0;
+	return sv_find_sv(value, mark) < value.n ? EDIT_REPLACE : 0;
+}
+
+static int add_edit(struct credential_use *use, const struct credential *c,
+		    enum edit_form form, struct err *e)
+{
+	const struct secret_rule *rule = c->rule;
+	struct edit *edit = &use->edits[use->n];
+
+	if (use->n == EDITS_MAX)
+		return err_kind(e, ERR_LIMIT, "more than %d secrets in one "
+				"request", EDITS_MAX);
+	*edit = (struct edit){ .form = form, .field = owned_field(rule) };
+	if (form == EDIT_REPLACE || form == EDIT_BASIC)
+		edit->placeholder = credential_placeholder(c);
+	else if (form == EDIT_ADD_BASIC)
+		edit->prefix = rule->user;
+	else if (rule->form == SECRET_BEARER)
+		edit->prefix = SV("Bearer ");
+	else
+		edit->prefix = rule->prefix;
+	use->credentials[use->n++] = c;
+	return 0;
+}
+
+static bool is_edited(const struct credential_use *use, struct sv field)
+{
+	for (size_t i = 0; i < use->n; i++)
+		if (sv_eq(use->edits[i].field, field))
+			return true;
+	return false;
+}
+
+/* First those whose placeholder is in its place ... */
+static int swap(const struct credential_set *s, const struct question *q,
+		const struct http_request *r, struct credential_use *use,
+		struct err *e)
+{
+	for (size_t i = 0; i < s->n; i++) {
+		const struct credential *c = &s->v[i];
+		struct sv field = owned_field(c->rule);
+		struct sv value = http_field_get(&r->fields, field);
+		enum edit_form form;
+
+		if (!value.p || c->absent || !match_secret(c->rule, q) ||
+		    is_edited(use, field))
+			continue;
+		form = form_of(c, value);
+		if (form && add_edit(use, c, form, e) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* ... then those that are added, and what would stand in their place. */
+static int add(const struct credential_set *s, const struct question *q,
+	       const struct http_request *r, struct credential_use *use,
+	       struct err *e)
+{
+	for (size_t i = 0; i < s->n; i++) {
+		const struct credential *c = &s->v[i];
+		struct sv field = owned_field(c->rule);
+
+		if (c->absent || !match_secret(c->rule, q) ||
+		    is_edited(use, field))
+			continue;
+		if (!c->rule->add) {
+			if (http_field_get(&r->fields, field).p)
+				use->usurped = c;
+			continue;
+		}
+		if (add_edit(use, c, c->rule->form == SECRET_BASIC ?
+					     EDIT_ADD_BASIC : EDIT_ADD, e) < 0)
+			return -1;
+	}
+	/* Another secret's addition may have replaced the value after all. */
+	if (use->usurped && is_edited(use, owned_field(use->usurped->rule)))
+		use->usurped = NULL;
+	return 0;
+}
+
+static const struct credential *find_stray(const struct credential_set *s,
+					   struct sv text)
+{
+	char found[PLACEHOLDER_SIZE];
+
+	if (!placeholder_find(text, found))
+		return NULL;
+	for (size_t i = 0; i < s->n; i++)
+		if (memcmp(found, s->v[i].placeholder, sizeof found) == 0)
+			return &s->v[i];
+	return NULL;
+}
+
+static void find_strays(const struct credential_set *s,
+			const struct http_request *r,
+			struct credential_use *use)
+{
+	const struct { struct sv text; const char *where; } places[] = {
+		{ r->path, "path" }, { r->query, "query" },
+	};
+
+	for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+		use->strayed = find_stray(s, places[i].text);
+		use->where = places[i].where;
+		if (use->strayed)
+			return;
+	}
+	for (size_t i = 0; i < r->fields.n; i++) {
+		const struct http_field *f = &r->fields.v[i];
+
+		if (is_edited(use, f->name))
+			continue;
+		use->strayed = find_stray(s, f->value);
+		use->where = "field";
+		if (use->strayed)
+			return;
+	}
+}
+
+int credential_set_use(const struct credential_set *s,
+		       const struct question *q, const struct http_request *r,
+		       struct credential_use *ret, struct err *e)
+{
+	*ret = (struct credential_use){ 0 };
+	if (s->n == 0)
+		return 0;
+	if (q->tls && (swap(s, q, r, ret, e) < 0 || add(s, q, r, ret, e) < 0))
+		return -1;
+	find_strays(s, r, ret);
+	return 0;
+}
+
+void credential_set_redact(const struct credential_set *s, struct sv text,
+			   struct buf *ret)
+{
+	while (text.n) {
+		struct cur values = cur_of(buf_sv(&s->values));
+		size_t hit = text.n, hit_n = 0;
+
+		while (values.rest.n && !values.bad) {
+			struct sv value = cur_sv(&values, SIZE_MAX);
+			size_t at = sv_find_sv(text, value);
+
+			if (at < hit) {
+				hit = at;
+				hit_n = value.n;
+			}
+		}
+		buf_put(ret, sv_head(text, hit));
+		if (hit_n)
+			buf_puts(ret, "[secret]");
+		text = sv_from(text, hit + hit_n);
+	}
+}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * edge asks, warden decides.
+ *
+ * A REQUEST is checked again for being canonical, matched, recorded, and only
+ * then acted upon.  What is refused here is answered by edge with the rule,
+ * the reason and the statement that would permit it; what is allowed goes on
+ * in exchange.c.
+ */
+#include "canonical.h"
+#include "conn.h"
+#include "exchange.h"
+#include "record.h"
+
+enum { DECISION_ARENA_MAX = 1 << 18 };
+
+static void question_of(const struct http_request *r, struct question *ret)
+{
+	*ret = (struct question){
+		.tls = r->scheme == HTTP_TLS, .method = r->method,
+		.host = r->host, .path = r->path, .query = r->query,
+		.has_query = r->has_query, .port = r->port,
+	};
+}
+
+int decision_send(struct warden *w, const struct msg_REQUEST *m,
+		  uint16_t status, const struct answer *answer, struct err *e)
+{
+	struct msg out = { .kind = MSG_VERDICT };
+
+	out.VERDICT = (struct msg_VERDICT){
+		.conn = m->conn, .id = m->id, .status = status,
+		.rule = answer->rule ? sv_head(answer->rule->text, 2048) :
+				       (struct sv){ 0 },
+		.reason = sv_head(answer->reason, 1024),
+		.allow_with = sv_head(answer->allow_with, 4096),
+	};
+	return channel_send(&w->edge.channel, &out, e);
+}
+
+static int deny(struct warden *w, const struct msg_REQUEST *m,
+		const struct answer *answer, struct err *e)
+{
+	w->denied++;
+	if (record_request(w, m, answer, NULL, e) < 0)
+		return -1;
+	return decision_send(w, m, 403, answer, e);
+}
+
+/* The agent's own credential at a host whose field a secret owns. */
+static void deny_usurped(const struct credential *c, struct arena *a,
+			 struct answer *ret)
+{
+	auto_buf struct buf text = buf_new(1024);
+	const struct secret_rule *rule = c->rule;
+
+	buf_printf(&text, "the request carries its own credential where only "
+		   "the placeholder of %.*s may stand", SV_FMT(rule->name));
+	*ret = (struct answer){
+		.verdict = VERDICT_DENY,
+		.reason = arena_dup(a, buf_sv(&text)),
+	};
+}
+
+static int decide(struct warden *w, struct conn *c,
+		  const struct msg_REQUEST *m, const struct http_request *r,
+		  struct arena *a, struct err *e)
+{
+	struct credential_use use;
+	struct question q;
+	struct answer answer = { 0 };
+
+	question_of(r, &q);
+	if (match_request(w->policy, &q, a, &answer, e) < 0 ||
+	    credential_set_use(&w->credentials, &q, r, &use, e) < 0)
+		return -1;
+	if (use.strayed) {
+		w->violations++;
+		if (record_violation(w, m->conn, m->id, use.strayed,
+				     sv_str(use.where), m->host, e) < 0)
+			return -1;
+	}
+	if (answer.verdict == VERDICT_ALLOW && use.usurped)
+		deny_usurped(use.usurped, a, &answer);
+	if (answer.verdict != VERDICT_ALLOW)
+		return deny(w, m, &answer, e);
+	w->allowed++;
+	if (record_request(w, m, &answer, &use, e) < 0)
+		return -1;
+	return exchange_begin(w, c, m, &use, e);
+}
+
+static int on_request(struct warden *w, const struct msg_REQUEST *m,
+		      struct err *e)
+{
+	auto_arena struct arena a = arena_new(DECISION_ARENA_MAX);
+	struct conn *c = conn_find(w, m->conn);
+	struct http_request r;
+	const char *wrong;
+
+	if (head_from_request(m, &a, &r, e) < 0)
+		return -1;
+	wrong = request_check(&r);
+	if (wrong)
+		return err_kind(e, ERR_PROTO, "a request that is not "
+				"canonical: %s", wrong);
+	if (!c)
+		c = conn_add(w, m->conn);
+	if (!c) {
+		struct answer full = { .reason = SV("too many connections") };
+
+		return decision_send(w, m, 503, &full, e);
+	}
+	/* One request at a time on a connection, counted without gaps. */
+	if (m->id != c->id + 1 || c->tickets_due)
+		return err_kind(e, ERR_PROTO, "requests out of order");
+	c->id = m->id;
+	c->dispatched = false;
+	c->connects = 0;
+	c->tickets_n = 0;
+	c->port = m->port;
+	buf_reset(&c->host);
+	buf_put(&c->host, m->host);
+	return decide(w, c, m, &r, &a, e);
+}
+
+static int on_violation(struct warden *w, const struct msg_VIOLATION *m,
+			struct err *e)
+{
+	const struct conn *c = conn_find(w, m->conn);
+	const struct credential *found = NULL;
+
+	for (size_t i = 0; i < w->credentials.n; i++)
+		if (sv_eq(m->placeholder,
+			  credential_placeholder(&w->credentials.v[i])))
+			found = &w->credentials.v[i];
+	/* One of another run is nobody's here, but worth a line. */
+	w->violations++;
+	return record_violation(w, m->conn, m->id, found, m->where,
+				c ? buf_sv(&c->host) : (struct sv){ 0 }, e);
+}
+
+int warden_on_edge(struct channel *c, struct msg *m, struct err *e)
+{
+	struct warden *w = container_of(c, struct warden, edge.channel);
+
+	switch ((int)m->kind) {
+	case MSG_REQUEST:
+		return on_request(w, &m->REQUEST, e);
+	case MSG_REFUSED:
+		w->denied++;
+		return record_refused(w, &m->REFUSED, e);
+	case MSG_VIOLATION:
+		return on_violation(w, &m->VIOLATION, e);
+	case MSG_HANGUP:
+		conn_remove(w, m->HANGUP.conn);
+		return 0;
+	case MSG_FAULT:
+		return err_kind(e, ERR_PROTO, "%.*s", SV_FMT(m->FAULT.text));
+	}
+	return err_kind(e, ERR_PROTO, "unexpected %s", msg_name(m->kind));
+}

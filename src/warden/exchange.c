@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * An allowed request on its way.
+ *
+ *	tickets   for each credential GRANT to vault; the EXCHANGE waits until
+ *		  vault has said GRANTED to all of them
+ *	dispatch  STREAM (once a connection) and EXCHANGE to dial, VERDICT with
+ *		  the other end of the stream to edge
+ *	connect   dial says NEED; only for the request that was allowed, and
+ *		  only a few times, resolve is told to CONNECT
+ */
+#include "exchange.h"
+
+#include <sys/random.h>
+
+#include "own.h"
+#include "record.h"
+
+enum { EXCHANGE_CONNECTS_MAX = 2 };	/* the first, and one retry */
+
+static int fail(struct warden *w, const struct msg_REQUEST *m, struct sv why,
+		struct err *e)
+{
+	struct answer answer = { .reason = why };
+
+	return decision_send(w, m, 502, &answer, e);
+}
+
+static int send_stream(struct warden *w, struct conn *c, int *ret_edge_fd,
+		       struct err *e)
+{
+	struct msg out = { .kind = MSG_STREAM, .n_fds = 1 };
+	auto_fd int edge_fd = -1, dial_fd = -1;
+	int pair[2];
+
+	if (channel_pair(pair, e) < 0)
+		return -1;
+	edge_fd = pair[0];
+	dial_fd = pair[1];
+	out.STREAM.conn = c->number;
+	out.fds[0] = dial_fd;
+	if (channel_send(&w->dial.channel, &out, e) < 0)
+		return -1;
+	*ret_edge_fd = steal_fd(&edge_fd);
+	return 0;
+}
+
+/* Everything is in place: dial gets the request, edge the verdict. */
+static int dispatch(struct warden *w, struct conn *c,
+		    const struct msg_EXCHANGE *x, struct err *e)
+{
+	struct msg out = { .kind = MSG_EXCHANGE, .EXCHANGE = *x };
+	auto_fd int edge_fd = -1;
+
+	if (!c->has_stream && send_stream(w, c, &edge_fd, e) < 0)
+		return -1;
+	if (channel_send(&w->dial.channel, &out, e) < 0)
+		return -1;
+	c->dispatched = true;
+	out = (struct msg){ .kind = MSG_VERDICT };
+	out.VERDICT.conn = x->conn;
+	out.VERDICT.id = x->id;
+	if (edge_fd >= 0) {
+		out.n_fds = 1;
+		out.fds[0] = edge_fd;
+		c->has_stream = true;
+	}
+	return channel_send(&w->edge.channel, &out, e);
+}
+
+static int grant(struct warden *w, struct conn *c, const struct credential *cr,
+		 const struct msg_REQUEST *m, struct edit *edit, struct err *e)
+{
+	struct msg out = { .kind = MSG_GRANT };
+	char *ticket = c->tickets[c->tickets_n];
+
+	if (getrandom(ticket, WIRE_TICKET, 0) != WIRE_TICKET)
+		return err_sys(e, "getrandom");
+	edit->ticket = sv_of(ticket, WIRE_TICKET);
+	out.GRANT = (struct msg_GRANT){
+		.ticket = edit->ticket, .host = m->host, .port = m->port,
+		.secret = (uint32_t)(cr - w->credentials.v),
+	};
+	c->tickets_n++;
+	c->tickets_due++;
+	return channel_send(&w->vault.channel, &out, e);
+}
+
+int exchange_begin(struct warden *w, struct conn *c,
+		   const struct msg_REQUEST *m, struct credential_use *use,
+		   struct err *e)
+{
+	auto_buf struct buf edits = buf_new(8192);
+	struct msg out = { .kind = MSG_EXCHANGE };
+	struct err trouble = { 0 };
+
+	if (warden_start_origin_side(w, &trouble) < 0)
+		return fail(w, m, sv_str(trouble.msg), e);
+	if (use->n && !helper_is_running(&w->vault))
+		return fail(w, m, SV("the secrets' process has ended"), e);
+	for (size_t i = 0; i < use->n; i++) {
+		if (grant(w, c, use->credentials[i], m, &use->edits[i], e) < 0)
+			return -1;
+		head_put_edit(&edits, &use->edits[i]);
+	}
+	if (buf_check(&edits, "the credentials of a request", e) < 0)
+		return -1;
+	head_exchange_of(m, &out.EXCHANGE);
+	out.EXCHANGE.edits = buf_sv(&edits);
+	if (c->tickets_due == 0)
+		return dispatch(w, c, &out.EXCHANGE, e);
+	/* The message's bytes are its best container while it waits. */
+	buf_reset(&c->waiting);
+	msg_encode(&c->waiting, &out);
+	return buf_check(&c->waiting, "a waiting request", e);
+}
+
+static int on_granted(struct warden *w, const struct msg_GRANTED *m,
+		      struct err *e)
+{
+	struct conn *c = conn_of_ticket(w, m->ticket);
+	struct msg x = { 0 };
+	struct msg_REQUEST r;
+
+	/* The agent may have hung up meanwhile; the ticket expires unused. */
+	if (!c || c->tickets_due == 0)
+		return 0;
+	if (m->ok && --c->tickets_due)
+		return 0;
+	c->tickets_due = 0;
+	if (msg_decode(buf_sv(&c->waiting), ROLE_WARDEN, ROLE_DIAL, PHASE_RUN,
+		       &x, e) < 0)
+		return -1;
+	if (m->ok)
+		return dispatch(w, c, &x.EXCHANGE, e);
+	head_request_of(&x.EXCHANGE, &r);
+	return fail(w, &r, SV("the credential is not available"), e);
+}
+
+int warden_on_vault(struct channel *ch, struct msg *m, struct err *e)
+{
+	struct warden *w = container_of(ch, struct warden, vault.channel);
+
+	switch ((int)m->kind) {
+	case MSG_READY:
+		if (w->vault_ready)
+			break;
+		buf_put(&w->ca_pem, m->READY.ca_pem);
+		w->vault_ready = true;
+		loop_stop(w->loop);
+		return 0;
+	case MSG_GRANTED:
+		return on_granted(w, &m->GRANTED, e);
+	case MSG_FAULT:
+		return err_kind(e, ERR_PROTO, "%.*s", SV_FMT(m->FAULT.text));
+	}
+	return err_kind(e, ERR_PROTO, "unexpected %s", msg_name(m->kind));
+}
+
+static int on_need(struct warden *w, const struct msg_NEED *m, struct err *e)
+{
+	struct conn *c = conn_find(w, m->conn);
+	struct msg out = { .kind = MSG_CONNECT };
+	const struct reach *reach;
+
+	/* The agent hung up meanwhile. */
+	if (!c || m->id != c->id)
+		return 0;
+	if (!c->dispatched || c->connects == EXCHANGE_CONNECTS_MAX)
+		return err_kind(e, ERR_PROTO, "a connection was asked for that "
+				"no allowed request needs");
+	c->connects++;
+	reach = match_reach(w->policy, buf_sv(&c->host), c->port);
+	out.CONNECT = (struct msg_CONNECT){
+		.conn = m->conn, .id = m->id, .host = buf_sv(&c->host),
+		.port = c->port,
+		.via = reach ? reach->via : (struct sv){ 0 },
+	};
+	return channel_send(&w->resolve.channel, &out, e);
+}
+
+int warden_on_dial(struct channel *ch, struct msg *m, struct err *e)
+{
+	struct warden *w = container_of(ch, struct warden, dial.channel);
+
+	switch ((int)m->kind) {
+	case MSG_NEED:
+		return on_need(w, &m->NEED, e);
+	case MSG_DONE:
+		return record_done(w, &m->DONE, e);
+	case MSG_FAULT:
+		return err_kind(e, ERR_PROTO, "%.*s", SV_FMT(m->FAULT.text));
+	}
+	return err_kind(e, ERR_PROTO, "unexpected %s", msg_name(m->kind));
+}
+
+int warden_on_resolve(struct channel *ch, struct msg *m, struct err *e)
+{
+	struct warden *w = container_of(ch, struct warden, resolve.channel);
+
+	switch ((int)m->kind) {
+	case MSG_CONNECTED:
+		if (m->CONNECTED.error.n)
+			w->denied++;
+		return record_connected(w, &m->CONNECTED, e);
+	case MSG_FAULT:
+		return err_kind(e, ERR_PROTO, "%.*s", SV_FMT(m->FAULT.text));
+	}
+	return err_kind(e, ERR_PROTO, "unexpected %s", msg_name(m->kind));
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* An allowed request on its way: tickets, the stream, the connection. */
+#ifndef WARDEN_EXCHANGE_H
+#define WARDEN_EXCHANGE_H
+
+#include "conn.h"
+#include "match.h"
+
+/* Starts what is needed, asks vault for tickets, hands the request to dial and
+ * the verdict to edge.  Trouble is answered to edge as 502, not returned. */
+must_check int exchange_begin(struct warden *w, struct conn *c,
+			      const struct msg_REQUEST *m,
+			      struct credential_use *use, struct err *e);
+
+/* Tells edge what to answer; status 0 allows (decision.c). */
+must_check int decision_send(struct warden *w, const struct msg_REQUEST *m,
+			     uint16_t status, const struct answer *answer,
+			     struct err *e);
+
+#endif

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Starting and ending the helper programs: see helper.h. */
+#include "helper.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "own.h"
+
+#ifndef STOCKADE_LIBEXECDIR
+#define STOCKADE_LIBEXECDIR "/usr/libexec/stockade"
+#endif
+
+enum { HELPER_CHANNEL_FD = 3 };
+
+static const char *role_name(enum role role)
+{
+	switch (role) {
+	case ROLE_EDGE:
+		return "edge";
+	case ROLE_VAULT:
+		return "vault";
+	case ROLE_DIAL:
+		return "dial";
+	case ROLE_RESOLVE:
+		return "resolve";
+	case ROLE_NONE:
+	case ROLE_WARDEN:
+		break;
+	}
+	return "?";
+}
+
+int helper_program_dir(struct buf *ret, struct err *e)
+{
+	char path[4096];
+	ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
+	const char *slash;
+
+	if (n <= 0)
+		return err_sys(e, "read the program's own path");
+	path[n] = '\0';
+	slash = strrchr(path, '/');
+	buf_put(ret, sv_of(path, (size_t)(slash ? slash - path : 0)));
+	return buf_check(ret, "the program's path", e);
+}
+
+/* Beside the program in the build folder, else where it was installed. */
+static int helper_path(enum role role, struct buf *ret, struct err *e)
+{
+	if (helper_program_dir(ret, e) < 0)
+		return -1;
+	buf_printf(ret, "/stockade-%s", role_name(role));
+	if (!buf_cstr(ret))
+		return err_kind(e, ERR_LIMIT, "the program's path is too long");
+	if (access(ret->p, X_OK) == 0)
+		return 0;
+	buf_reset(ret);
+	buf_printf(ret, STOCKADE_LIBEXECDIR "/stockade-%s", role_name(role));
+	if (!buf_cstr(ret) || access(ret->p, X_OK) < 0)
+		return err_sys(e, "find stockade-%s beside the program or in "
+			       STOCKADE_LIBEXECDIR, role_name(role));
+	return 0;
+}
+
+static int spawn(const char *path, int null_fd, int channel_fd, pid_t *ret,
+		 struct err *e)
+{
+	const char *name = strrchr(path, '/') + 1;
+	char *argv[] = { (char *)(uintptr_t)name, NULL };
+	char *envp[] = { NULL };
+	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t attr;
+	sigset_t none;
+	int rc;
+
+	(void)sigemptyset(&none);
+	(void)posix_spawn_file_actions_init(&actions);
+	(void)posix_spawnattr_init(&attr);
+	rc = posix_spawn_file_actions_adddup2(&actions, null_fd, 0);
+	if (rc == 0)
+		rc = posix_spawn_file_actions_adddup2(&actions, null_fd, 1);
+#ifndef STOCKADE_SANITIZED
+	/* A sanitizer's report has nowhere else to go. */
+	if (rc == 0)
+		rc = posix_spawn_file_actions_adddup2(&actions, null_fd, 2);
+#endif
+	if (rc == 0)
+		rc = posix_spawn_file_actions_adddup2(&actions, channel_fd,
+						      HELPER_CHANNEL_FD);
+	if (rc == 0)
+		rc = posix_spawn_file_actions_addclosefrom_np(
+			&actions, HELPER_CHANNEL_FD + 1);
+	/* The CLI takes its signals through a signalfd: they are blocked. */
+	if (rc == 0)
+		rc = posix_spawnattr_setsigmask(&attr, &none);
+	/* Out of the terminal's group: a Ctrl-C is for the command alone. */
+	if (rc == 0)
+		rc = posix_spawnattr_setpgroup(&attr, 0);
+	if (rc == 0)
+		rc = posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK |
+						     POSIX_SPAWN_SETPGROUP);
+	if (rc == 0)
+		rc = posix_spawn(ret, path, &actions, &attr, argv, envp);
+	(void)posix_spawn_file_actions_destroy(&actions);
+	(void)posix_spawnattr_destroy(&attr);
+	errno = rc;
+	return rc ? err_sys(e, "start %s", path) : 0;
+}
+
+int helper_start(struct helper *h, struct loop *l, struct err *e)
+{
+	auto_buf struct buf path = buf_new(4096);
+	auto_fd int ours = -1, theirs = -1, null_fd = -1;
+	int pair[2];
+	pid_t pid = -1;
+
+	if (h->pid_fd >= 0 || h->ended)
+		return err_kind(e, ERR_BUG, "%s was started before",
+				role_name(h->role));
+	if (helper_path(h->role, &path, e) < 0 || channel_pair(pair, e) < 0)
+		return -1;
+	ours = pair[0];
+	theirs = pair[1];
+	null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	if (null_fd < 0)
+		return err_sys(e, "open /dev/null");
+	if (spawn(path.p, null_fd, theirs, &pid, e) < 0)
+		return -1;
+	h->pid_fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	if (h->pid_fd < 0) {
+		(void)err_sys(e, "pidfd_open");
+		(void)kill(pid, SIGKILL);
+		(void)waitpid(pid, NULL, 0);
+		return -1;
+	}
+	if (channel_open(&h->channel, l, ours, ROLE_WARDEN, h->role, PHASE_RUN,
+			 e) < 0) {
+		helper_stop(h);
+		return -1;
+	}
+	(void)steal_fd(&ours);
+	return 0;
+}
+
+void helper_stop(struct helper *h)
+{
+	siginfo_t info;
+
+	channel_close(&h->channel);
+	if (h->pid_fd < 0)
+		return;
+	/* It holds nothing that must be finished: decisions are on record. */
+	(void)syscall(SYS_pidfd_send_signal, h->pid_fd, SIGKILL, NULL, 0);
+	while (waitid(P_PIDFD, (id_t)h->pid_fd, &info, WEXITED) < 0 &&
+	       errno == EINTR)
+		;
+	close_fd(&h->pid_fd);
+	h->ended = true;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Starting and ending the helper programs. */
+#ifndef WARDEN_HELPER_H
+#define WARDEN_HELPER_H
+
+#include <sys/types.h>
+
+#include "channel.h"
+
+struct helper {
+	enum role role;
+	int pid_fd;		/* owned; -1 when not running */
+	struct channel channel;	/* to the helper */
+	bool ended;		/* it ran, and is gone */
+};
+
+#define HELPER_NONE(r) ((struct helper){ .role = (r), .pid_fd = -1 })
+
+/*
+ * Starts stockade-ROLE from beside this program, else from the installed
+ * place, with an empty environment, /dev/null as standard descriptors and the
+ * channel as descriptor 3.  The channel's callbacks are set by the caller
+ * beforehand.
+ */
+must_check int helper_start(struct helper *h, struct loop *l, struct err *e);
+static inline bool helper_is_running(const struct helper *h)
+{
+	return h->pid_fd >= 0 && !h->ended;
+}
+/* Ends it (the channel first, then SIGKILL) and reaps it. */
+void helper_stop(struct helper *h);
+
+/* The folder that this program was started from, for others who ask. */
+must_check int helper_program_dir(struct buf *ret, struct err *e);
+
+#endif

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What warden writes: see record.h.
+ *
+ * Texts that the agent chose are cut to a bound, and a cut one carries its
+ * whole length, so that one request cannot fill the disk.
+ */
+#include "record.h"
+
+enum { RECORD_TEXT_MAX = 2048 };
+
+static void put_bounded(struct json *j, const char *key, struct sv v)
+{
+	json_put_sv(j, key, sv_head(v, RECORD_TEXT_MAX));
+	if (v.n > RECORD_TEXT_MAX)
+		json_put_u64(j, "cut_from_bytes", v.n);
+}
+
+static struct json *begin(struct warden *w, const char *event)
+{
+	w->trail->worth_syncing = true;
+	return trail_begin(w->trail, event);
+}
+
+static void put_url(struct json *j, const struct msg_REQUEST *m)
+{
+	auto_buf struct buf url = buf_new(HTTP_HEAD_MAX);
+	bool tls = m->scheme == HTTP_TLS;
+
+	buf_puts(&url, tls ? "https://" : "http://");
+	buf_put(&url, m->host);
+	if (m->port != (tls ? 443 : 80))
+		buf_printf(&url, ":%u", m->port);
+	buf_put(&url, m->path);
+	if (m->has_query) {
+		buf_putc(&url, '?');
+		buf_put(&url, m->query);
+	}
+	put_bounded(j, "url", buf_sv(&url));
+}
+
+static const char *verdict_name(enum verdict v)
+{
+	return v == VERDICT_ALLOW ? "allow" : v == VERDICT_ASK ? "ask" : "deny";
+}
+
+int record_request(struct warden *w, const struct msg_REQUEST *m,
+		   const struct answer *answer,
+		   const struct credential_use *use, struct err *e)
+{
+	struct json *j = begin(w, "request");
+
+	json_put_u64(j, "conn", m->conn);
+	json_put_u64(j, "id", m->id);
+	json_put_str(j, "verdict", verdict_name(answer->verdict));
+	json_put_sv(j, "method", m->method);
+	put_url(j, m);
+	json_key(j, "rule");
+	if (answer->rule)
+		json_sv(j, answer->rule->text);
+	else
+		json_null(j);
+	if (answer->verdict != VERDICT_ALLOW)
+		put_bounded(j, "reason", answer->reason);
+	if (use && use->n) {
+		json_key(j, "secrets");
+		json_open(j, '[');
+		for (size_t i = 0; i < use->n; i++)
+			json_sv(j, use->credentials[i]->rule->name);
+		json_close(j, ']');
+	}
+	return trail_commit(w->trail, e);
+}
+
+int record_refused(struct warden *w, const struct msg_REFUSED *m,
+		   struct err *e)
+{
+	struct json *j = begin(w, "refused");
+
+	json_put_u64(j, "conn", m->conn);
+	json_put_str(j, "verdict", "deny");
+	put_bounded(j, "host", m->host);
+	json_put_u64(j, "port", m->port);
+	put_bounded(j, "reason", m->reason);
+	return trail_commit(w->trail, e);
+}
+
+int record_violation(struct warden *w, uint32_t conn, uint32_t id,
+		     const struct credential *c, struct sv where,
+		     struct sv host, struct err *e)
+{
+	struct json *j = begin(w, "violation");
+
+	json_put_u64(j, "conn", conn);
+	json_put_u64(j, "id", id);
+	json_put_sv(j, "secret", c ? c->rule->name : SV("?"));
+	put_bounded(j, "where", where);
+	put_bounded(j, "host", host);
+	json_put_str(j, "reason", "a placeholder was sent where it is never "
+				  "replaced; the value did not leave");
+	return trail_commit(w->trail, e);
+}
+
+int record_connected(struct warden *w, const struct msg_CONNECTED *m,
+		     struct err *e)
+{
+	struct json *j = begin(w, "connect");
+
+	json_put_u64(j, "conn", m->conn);
+	json_put_u64(j, "id", m->id);
+	if (m->error.n) {
+		json_put_str(j, "verdict", "deny");
+		put_bounded(j, "reason", m->error);
+	}
+	if (m->address.n)
+		put_bounded(j, "address", m->address);
+	return trail_commit(w->trail, e);
+}
+
+int record_done(struct warden *w, const struct msg_DONE *m, struct err *e)
+{
+	struct json *j = begin(w, "response");
+
+	json_put_u64(j, "conn", m->conn);
+	json_put_u64(j, "id", m->id);
+	json_put_u64(j, "status", m->status);
+	json_put_u64(j, "sent_bytes", m->sent);
+	json_put_u64(j, "received_bytes", m->received);
+	if (m->scrubbed)
+		json_put_u64(j, "scrubbed", m->scrubbed);
+	if (m->error.n)
+		put_bounded(j, "error", m->error);
+	return trail_commit(w->trail, e);
+}
+
+int record_fault(struct warden *w, const char *who, struct sv text,
+		 struct err *e)
+{
+	struct json *j = begin(w, "fault");
+
+	json_put_str(j, "process", who);
+	put_bounded(j, "reason", text);
+	return trail_commit(w->trail, e);
+}

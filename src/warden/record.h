@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What warden writes into the audit trail; fields in docs/audit-format.md. */
+#ifndef WARDEN_RECORD_H
+#define WARDEN_RECORD_H
+
+#include "match.h"
+#include "warden.h"
+
+/* Every one returns -1 when it could not be written: then do not act. */
+must_check int record_request(struct warden *w, const struct msg_REQUEST *m,
+			      const struct answer *answer,
+			      const struct credential_use *use,
+			      struct err *e);
+must_check int record_refused(struct warden *w, const struct msg_REFUSED *m,
+			      struct err *e);
+must_check int record_violation(struct warden *w, uint32_t conn, uint32_t id,
+				const struct credential *c, struct sv where,
+				struct sv host, struct err *e);
+must_check int record_connected(struct warden *w,
+				const struct msg_CONNECTED *m, struct err *e);
+must_check int record_done(struct warden *w, const struct msg_DONE *m,
+			   struct err *e);
+must_check int record_fault(struct warden *w, const char *who, struct sv text,
+			    struct err *e);
+
+#endif

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * warden: decides, records, and hands out descriptors.
+ *
+ * It parses nothing but the messages of the table.  The helpers do not exist
+ * before they are needed: vault starts before the command when the policy
+ * speaks of TLS or names a secret, edge with the first packet out of the
+ * sandbox, dial and resolve with the first request that is allowed.  A helper
+ * that ends, by whatever cause, is not started again: from then on its part of
+ * the network is refused.
+ */
+#ifndef WARDEN_WARDEN_H
+#define WARDEN_WARDEN_H
+
+#include "channel.h"
+#include "credential_set.h"
+#include "helper.h"
+#include "policy.h"
+#include "trail.h"
+
+struct conn;
+
+enum { WARDEN_BUCKETS = 256 };
+
+struct warden {
+	struct loop *loop;		/* borrowed */
+	const struct policy *policy;	/* borrowed */
+	struct trail *trail;		/* borrowed */
+	struct credential_set credentials;
+
+	struct helper edge, vault, dial, resolve;
+	bool intercept;			/* TLS is opened: vault has a CA */
+	struct buf ca_pem;		/* from READY */
+	bool vault_ready;
+	struct timer vault_timer;
+
+	/* The sandbox's sockets, until edge has them. */
+	int listener_fd, dns_fd;
+	struct watch listener_watch, dns_watch;
+
+	struct conn *conns[WARDEN_BUCKETS];
+	size_t conns_n;
+	uint64_t allowed, denied, violations;
+	struct err fault;		/* kind ERR_NONE while all is well */
+	/* Something that no request may follow: the run must end. */
+	void (*failed)(struct warden *w);
+};
+
+/*
+ * Opens the policy's secret sources, makes the placeholders and starts vault
+ * when the policy needs it.  Wipes the values of `from env` sources from this
+ * process's environment: call it before anything is cloned.
+ */
+must_check int warden_init(struct warden *w, struct loop *l,
+			   const struct policy *p, struct trail *t,
+			   struct err *e);
+/* Waits for vault's "ready" (with a limit); nothing to do without vault. */
+must_check int warden_await_vault(struct warden *w, struct err *e);
+/* Takes the sandbox's sockets; edge starts with the first packet. */
+must_check int warden_serve(struct warden *w, int listener_fd, int dns_fd,
+			    struct err *e);
+/* Ends the helpers and waits for them. */
+void warden_fini(struct warden *w);
+
+/* For the files of this folder. */
+int warden_start_edge(struct warden *w, struct err *e);
+int warden_start_origin_side(struct warden *w, struct err *e);
+/* A fault is recorded, shown once, and ends the network of the run. */
+void warden_fault(struct warden *w, const char *who, const struct err *e);
+
+int warden_on_edge(struct channel *c, struct msg *m, struct err *e);
+int warden_on_vault(struct channel *c, struct msg *m, struct err *e);
+int warden_on_dial(struct channel *c, struct msg *m, struct err *e);
+int warden_on_resolve(struct channel *c, struct msg *m, struct err *e);
+
+#endif
