@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a grant shows without being asked, and what it keeps from being
+ * written, as data.
+ *
+ * An entry whose name starts with a dot is masked inside any grant: that is
+ * where credentials live.  Those that a project's work needs are shown.  Among
+ * what is shown, that which runs something later, outside, by being there (a
+ * hook, an editor's tasks) is guarded: visible, never writable.
+ */
+#ifndef POLICY_DOTFILES_H
+#define POLICY_DOTFILES_H
+
+#include "sv.h"
+
+/* Is this name, which starts with a dot, shown unless hidden? */
+bool dotfile_is_shown(struct sv name);
+/* Below a directory of this name nothing is masked. */
+bool dotfile_is_open(struct sv name);
+
+/* Guarded wherever they are in a write grant: paths relative to a directory of
+ * it, each starting with one of the names; ended by NULL.  A `.git` that is a
+ * file (a linked worktree) is guarded itself. */
+extern const char *const dotfile_guards[];
+
+#endif
