@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A connection: see tls.h. */
+#include "tls.h"
+
+#include <openssl/err.h>
+#include <signal.h>
+
+#include "fault.h"
+#include "own.h"
+#include "tls_private.h"
+
+int tls_start_(struct err *e)
+{
+	if (fault_start(e) < 0)
+		return -1;
+	/* Before any SSL_CTX_new(), which would load them. */
+	if (OPENSSL_init_ssl(OPENSSL_INIT_NO_LOAD_SSL_STRINGS |
+			     OPENSSL_INIT_NO_LOAD_CONFIG, NULL) != 1)
+		return fault_set(e, "start libssl");
+	if (signal(SIGPIPE, SIG_IGN) == SIG_ERR)
+		return err_sys(e, "ignore SIGPIPE");
+	return 0;
+}
+
+/* Remembers the peer's fatal alert: it tells why a handshake failed. */
+static void on_event(const SSL *ssl, int where, int value)
+{
+	struct tls *t = SSL_get_app_data(ssl);
+
+	if (t && (where & SSL_CB_READ_ALERT) == SSL_CB_READ_ALERT &&
+	    value >> 8 == SSL3_AL_FATAL)
+		t->alert = value & 0xff;
+}
+
+int tls_context_(SSL_CTX *ctx, struct err *e)
+{
+	/* An array, since OpenSSL's macro casts constness away. */
+	char groups[] = "X25519:P-256:P-384";
+
+	SSL_CTX_set_options(ctx, SSL_OP_NO_RENEGOTIATION |
+				 SSL_OP_NO_COMPRESSION);
+	SSL_CTX_set_mode(ctx, SSL_MODE_RELEASE_BUFFERS |
+			      SSL_MODE_ENABLE_PARTIAL_WRITE |
+			      SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+	/* One read(2) for a record, not two; tls_pending() allows for it. */
+	SSL_CTX_set_read_ahead(ctx, 1);
+	SSL_CTX_set_security_level(ctx, 2);
+	SSL_CTX_set_info_callback(ctx, on_event);
+	if (!SSL_CTX_set_min_proto_version(ctx, TLS1_2_VERSION) ||
+	    !SSL_CTX_set1_groups_list(ctx, groups) ||
+	    !SSL_CTX_set_ciphersuites(ctx, "TLS_AES_128_GCM_SHA256:"
+					   "TLS_AES_256_GCM_SHA384:"
+					   "TLS_CHACHA20_POLY1305_SHA256") ||
+	    !SSL_CTX_set_cipher_list(ctx, "ECDHE+AESGCM:ECDHE+CHACHA20"))
+		return fault_set(e, "set up TLS");
+	return 0;
+}
+
+struct tls *tls_new_(SSL_CTX *ctx, int fd, struct err *e)
+{
+	struct tls *t = calloc(1, sizeof *t);
+
+	if (!t) {
+		err_sys(e, "make a TLS connection");
+		return NULL;
+	}
+	t->alert = -1;
+	t->ssl = SSL_new(ctx);
+	if (!t->ssl || !SSL_set_app_data(t->ssl, t) ||
+	    !SSL_set_fd(t->ssl, fd)) {
+		fault_set(e, "make a TLS connection");
+		tls_free(t);
+		return NULL;
+	}
+	return t;
+}
+
+void tls_free(struct tls *t)
+{
+	if (!t)
+		return;
+	SSL_free(t->ssl);
+	free(t);
+}
+
+static bool is_distrust(int alert)
+{
+	return alert == SSL_AD_BAD_CERTIFICATE ||
+	       alert == SSL_AD_UNSUPPORTED_CERTIFICATE ||
+	       alert == SSL_AD_CERTIFICATE_UNKNOWN ||
+	       alert == SSL_AD_UNKNOWN_CA;
+}
+
+bool tls_is_distrusted(const struct tls *t)
+{
+	return t->server && t->has_certificate && is_distrust(t->alert);
+}
+
+/* Why the connection failed, the more telling reasons first; -1. */
+static int explain(const struct tls *t, const char *what, struct err *e)
+{
+	int alert = t->alert;
+
+	if (t->client && t->verdict.kind) {
+		*e = t->verdict;
+		return -1;
+	}
+	if (tls_is_distrusted(t))
+		return err_kind(e, ERR_TLS, "%s: the client does not trust "
+				"stockade's CA (it pins a certificate or has "
+				"its own roots): alert %d, %s", what, alert,
+				SSL_alert_desc_string_long(alert));
+	if (alert >= 0)
+		return err_kind(e, ERR_TLS, "%s: the peer refused: alert %d, "
+				"%s", what, alert,
+				SSL_alert_desc_string_long(alert));
+	if (t->refusal)
+		return err_kind(e, ERR_TLS, "%s: refused with alert %d, %s",
+				what, (int)t->refusal,
+				SSL_alert_desc_string_long((int)t->refusal));
+	if (t->has_alpn_clash)
+		return err_kind(e, ERR_TLS, "%s: the client offers other "
+				"protocols only, not http/1.1 (ALPN)", what);
+	return fault_set(e, what);
+}
+
+/*
+ * The status of a call that returned r.  A reset and an end of file are one
+ * thing to a caller: no more comes, and nothing vouches for what came.
+ */
+static enum tls_status status_of(struct tls *t, int r, const char *what,
+				 struct err *e)
+{
+	int saved = errno, code = SSL_get_error(t->ssl, r);
+	unsigned long first = ERR_peek_error();
+
+	switch (code) {
+	case SSL_ERROR_WANT_READ:
+		return TLS_WANT_READ;
+	case SSL_ERROR_WANT_WRITE:
+		return TLS_WANT_WRITE;
+	case SSL_ERROR_WANT_CLIENT_HELLO_CB:
+		return TLS_WANT_CERT;
+	case SSL_ERROR_ZERO_RETURN:
+		return TLS_EOF;
+	default:
+		break;
+	}
+	t->broken = true;
+	if (code == SSL_ERROR_SYSCALL) {
+		ERR_clear_error();
+		errno = saved ? saved : ECONNRESET;
+		err_sys(e, "%s", what);
+		return errno == ECONNRESET || errno == EPIPE ? TLS_CUT
+							     : TLS_FAILED;
+	}
+	explain(t, what, e);
+	return ERR_GET_LIB(first) == ERR_LIB_SSL &&
+	       ERR_GET_REASON(first) == SSL_R_UNEXPECTED_EOF_WHILE_READING
+		? TLS_CUT : TLS_FAILED;
+}
+
+enum tls_status tls_handshake(struct tls *t, struct err *e)
+{
+	enum tls_status status;
+	int r;
+
+	ERR_clear_error();
+	errno = 0;
+	r = SSL_do_handshake(t->ssl);
+	if (r != 1) {
+		status = status_of(t, r, "TLS handshake", e);
+		if (status != TLS_EOF)
+			return status;
+		err_kind(e, ERR_TLS, "TLS handshake: the peer hung up");
+		return TLS_FAILED;
+	}
+	/* Not needed, while SSL_VERIFY_PEER is set: the second look. */
+	if (t->client && SSL_get_verify_result(t->ssl) != X509_V_OK) {
+		err_kind(e, ERR_BUG, "the chain was not verified");
+		return TLS_FAILED;
+	}
+	return TLS_OK;
+}
+
+enum tls_status tls_read(struct tls *t, char *p, size_t max, size_t *ret_n,
+			 struct err *e)
+{
+	enum tls_status status;
+	int r;
+
+	ERR_clear_error();
+	errno = 0;
+	r = SSL_read_ex(t->ssl, p, max, ret_n);
+	t->drained = r != 1;
+	if (r == 1)
+		return TLS_OK;
+	status = status_of(t, r, "TLS read", e);
+	if (status == TLS_CUT)
+		err_kind(e, ERR_TLS, "TLS read: the connection ended without "
+			 "notice");
+	return status;
+}
+
+enum tls_status tls_write(struct tls *t, struct sv v, size_t *ret_n,
+			  struct err *e)
+{
+	int r;
+
+	ERR_clear_error();
+	errno = 0;
+	r = SSL_write_ex(t->ssl, v.p, v.n, ret_n);
+	return r == 1 ? TLS_OK : status_of(t, r, "TLS write", e);
+}
+
+bool tls_pending(const struct tls *t)
+{
+	/* A part of a record counts for OpenSSL, but cannot be read yet. */
+	return !t->drained && SSL_has_pending(t->ssl);
+}
+
+enum tls_status tls_shutdown(struct tls *t)
+{
+	struct err ignored;
+	enum tls_status status;
+	int r;
+
+	if (t->broken || !SSL_is_init_finished(t->ssl))
+		return TLS_OK;
+	ERR_clear_error();
+	errno = 0;
+	r = SSL_shutdown(t->ssl);
+	if (r >= 0)
+		return TLS_OK;
+	status = status_of(t, r, "TLS shutdown", &ignored);
+	return status == TLS_WANT_WRITE ? status : TLS_OK;
+}
+
+const char *tls_version(const struct tls *t)
+{
+	return SSL_is_init_finished(t->ssl) ? SSL_get_version(t->ssl) : "";
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of this folder know of a connection. */
+#ifndef TLS_PRIVATE_H
+#define TLS_PRIVATE_H
+
+#include <openssl/ssl.h>
+
+#include "tls.h"
+
+struct tls {
+	SSL *ssl;			/* app data: this */
+	struct tls_server *server;	/* borrowed; NULL on the client's side */
+	struct tls_client *client;	/* borrowed; NULL on the server's side */
+	bool drained;		/* the last read found nothing whole */
+	bool broken;		/* a fatal error: not even close_notify */
+	int alert;		/* the peer's fatal alert, or -1 */
+	/* server */
+	bool has_hello, has_ech, has_certificate, has_alpn_clash;
+	enum tls_alert refusal;
+	size_t sni_n;
+	char sni[255];
+	/* client: why the chain was refused; the first reason counts */
+	struct err verdict;
+	char host[254];		/* canonical, terminated */
+};
+
+/* Starts libssl, and ignores SIGPIPE: its sockets are written by write(2). */
+must_check int tls_start_(struct err *e);
+/* The settings that both sides share. */
+must_check int tls_context_(SSL_CTX *ctx, struct err *e);
+/* A connection of ctx over fd, its sides and state still unset. */
+must_check struct tls *tls_new_(SSL_CTX *ctx, int fd, struct err *e);
+
+#endif
