@@ -137,7 +137,7 @@ void json_str(struct json *j, const char *s)
 	if (s)
 		json_sv(j, sv_str(s));
 	else
-		json_null(j);
+		json_nil(j);
 }
 
 void json_u64(struct json *j, uint64_t v)

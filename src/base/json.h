@@ -37,14 +37,8 @@ void json_str(struct json *j, const char *s);	/* NULL gives null */
 void json_u64(struct json *j, uint64_t v);
 void json_i64(struct json *j, int64_t v);
 void json_bool(struct json *j, bool v);
+/* null; jansson owns the obvious name, also in the dynamic linker's eyes. */
 void json_nil(struct json *j);
-
-/* null.  Not an external symbol: jansson exports one of that name, and calls
- * it through the dynamic linker, which would find ours. */
-static inline void json_null(struct json *j)
-{
-	json_nil(j);
-}
 
 /* Key and value at once, the usual case. */
 void json_put_sv(struct json *j, const char *key, struct sv v);

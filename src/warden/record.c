@@ -59,7 +59,7 @@ int record_request(struct warden *w, const struct msg_REQUEST *m,
 	if (answer->rule)
 		json_sv(j, answer->rule->text);
 	else
-		json_null(j);
+		json_nil(j);
 	if (answer->verdict != VERDICT_ALLOW)
 		put_bounded(j, "reason", answer->reason);
 	if (use && use->n) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where runs are kept: see run.h. */
-#include "run.h"
+/* Where runs are kept: see run_dir.h. */
+#include "run_dir.h"
 
 #include <dirent.h>
 #include <fcntl.h>

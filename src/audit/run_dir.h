@@ -4,8 +4,8 @@
  * ~/.local/state.  An ID is the start's UTC time and 24 random bits, so that
  * names sort by age: 20261129-163000-4f2a9c.
  */
-#ifndef AUDIT_RUN_H
-#define AUDIT_RUN_H
+#ifndef AUDIT_RUN_DIR_H
+#define AUDIT_RUN_DIR_H
 
 #include "arena.h"
 #include "err.h"

@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * `stockade log` and `stockade runs`: see log.h.
+ *
+ * What a record says was chosen by an agent: every text is made visible before
+ * it meets a terminal.
+ */
+#include "log.h"
+
+#include <fcntl.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "io.h"
+#include "json.h"
+#include "own.h"
+#include "run_dir.h"
+#include "verify.h"
+
+enum {
+	LOG_FILE_MAX = 256 << 20,
+	LOG_FOLLOW_NS = 200000000,
+};
+
+struct log_flags {
+	bool denied, json, follow, colour;
+	struct sv run;		/* .p NULL: the newest */
+};
+
+static const char *text_of(const json_t *record, const char *key)
+{
+	const char *text = json_string_value(json_object_get(record, key));
+
+	return text ? text : "";
+}
+
+static bool is_denial(const json_t *record)
+{
+	const char *verdict = text_of(record, "verdict");
+
+	return strcmp(verdict, "deny") == 0 || strcmp(verdict, "ask") == 0 ||
+	       strcmp(text_of(record, "event"), "violation") == 0 ||
+	       strcmp(text_of(record, "event"), "fault") == 0;
+}
+
+static void put_text(struct buf *b, const char *text)
+{
+	buf_put_visible(b, sv_str(text));
+}
+
+/* "16:30:12  deny  " */
+static void put_head(struct buf *b, const json_t *record, const char *word,
+		     const struct log_flags *f)
+{
+	struct sv time = sv_str(text_of(record, "time"));
+	const char *colour = !f->colour ? "" :
+			     is_denial(record) ? "\033[31m" : "\033[32m";
+
+	/* 2026-11-29T16:30:12.345Z */
+	if (time.n > 19)
+		buf_put_visible(b, sv_head(sv_from(time, 11), 8));
+	buf_printf(b, "  %s%-9s%s  ", colour, word, f->colour ? "\033[0m" : "");
+}
+
+static void put_detail(struct buf *b, const char *label, const char *text)
+{
+	if (!*text)
+		return;
+	buf_printf(b, "\n                     %s", label);
+	put_text(b, text);
+}
+
+static void put_request(struct buf *b, const json_t *record)
+{
+	const json_t *secrets = json_object_get(record, "secrets");
+	const json_t *name;
+	size_t i;
+
+	put_text(b, text_of(record, "method"));
+	buf_putc(b, ' ');
+	put_text(b, text_of(record, "url"));
+	json_array_foreach(secrets, i, name) {
+		buf_puts(b, i ? ", " : "  [");
+		put_text(b, json_string_value(name));
+		if (i + 1 == json_array_size(secrets))
+			buf_putc(b, ']');
+	}
+	put_detail(b, "", text_of(record, "reason"));
+	if (is_denial(record))
+		put_detail(b, "rule: ", text_of(record, "rule"));
+}
+
+static void put_command(struct buf *b, const json_t *record)
+{
+	const json_t *command = json_object_get(record, "command");
+	const json_t *arg;
+	size_t i;
+
+	put_text(b, text_of(record, "run"));
+	buf_puts(b, ": ");
+	json_array_foreach(command, i, arg) {
+		if (i)
+			buf_putc(b, ' ');
+		put_text(b, json_string_value(arg));
+	}
+	put_detail(b, "in ", text_of(record, "cwd"));
+}
+
+static void put_end(struct buf *b, const json_t *record)
+{
+	const char *error = text_of(record, "error");
+
+	if (*error) {
+		buf_puts(b, "never started: ");
+		put_text(b, error);
+		return;
+	}
+	buf_printf(b, "status %lld; %lld allowed, %lld denied, %lld "
+		   "violations",
+		   json_integer_value(json_object_get(record, "status")),
+		   json_integer_value(json_object_get(record, "allowed")),
+		   json_integer_value(json_object_get(record, "denied")),
+		   json_integer_value(json_object_get(record, "violations")));
+}
+
+static void put_record(struct buf *b, const json_t *record,
+		       const struct log_flags *f)
+{
+	const char *event = text_of(record, "event");
+	const char *verdict = text_of(record, "verdict");
+
+	put_head(b, record, *verdict ? verdict : event, f);
+	if (strcmp(event, "request") == 0) {
+		put_request(b, record);
+	} else if (strcmp(event, "run") == 0) {
+		put_command(b, record);
+	} else if (strcmp(event, "end") == 0) {
+		put_end(b, record);
+	} else if (strcmp(event, "response") == 0) {
+		buf_printf(b, "%lld, %lld bytes",
+			   json_integer_value(
+				   json_object_get(record, "status")),
+			   json_integer_value(json_object_get(
+				   record, "received_bytes")));
+		put_detail(b, "", text_of(record, "error"));
+	} else if (strcmp(event, "violation") == 0) {
+		put_text(b, text_of(record, "secret"));
+		buf_puts(b, " in the ");
+		put_text(b, text_of(record, "where"));
+		buf_puts(b, " of a request to ");
+		put_text(b, text_of(record, "host"));
+	} else {
+		put_text(b, text_of(record, "host"));
+		put_text(b, text_of(record, "address"));
+		put_text(b, text_of(record, "process"));
+		put_detail(b, "", text_of(record, "reason"));
+	}
+	buf_putc(b, '\n');
+}
+
+/* Prints one line of the trail, if it is asked for; true at the run's end. */
+static bool print_line(struct sv line, const struct log_flags *f)
+{
+	auto_buf struct buf b = buf_new(AUDIT_LINE_MAX * 4);
+	json_t *record = json_loadb(line.p, line.n, JSON_REJECT_DUPLICATES,
+				    NULL);
+	bool is_end = strcmp(text_of(record, "event"), "end") == 0;
+
+	if (!record) {
+		buf_puts(&b, "          malformed  ");
+		buf_put_visible(&b, sv_head(line, 200));
+		buf_putc(&b, '\n');
+	} else if (!f->denied || is_denial(record)) {
+		if (f->json) {
+			buf_put(&b, line);
+			buf_putc(&b, '\n');
+		} else {
+			put_record(&b, record, f);
+		}
+	}
+	json_decref(record);
+	(void)fwrite(b.p, 1, b.n, stdout);
+	return is_end;
+}
+
+static int print_trail(int fd, const struct log_flags *f, struct err *e)
+{
+	auto_buf struct buf text = buf_new(LOG_FILE_MAX);
+	bool ended = false;
+
+	for (;;) {
+		struct timespec pause = { .tv_nsec = LOG_FOLLOW_NS };
+		size_t n;
+
+		if (io_read_all(fd, &text, e) < 0)
+			return err_ctx(e, "read the audit trail");
+		while ((n = sv_find(buf_sv(&text), '\n')) < text.n) {
+			ended = print_line(sv_of(text.p, n), f);
+			buf_consume(&text, n + 1);
+		}
+		if (fflush(stdout) == EOF)
+			return err_sys(e, "write");
+		if (!f->follow || ended)
+			return 0;
+		(void)nanosleep(&pause, NULL);
+	}
+}
+
+static int open_trail(struct sv run, char id[RUN_ID_MAX], int *ret,
+		      struct err *e)
+{
+	auto_fd int dir = -1;
+
+	if (run_open(run, &dir, id, e) < 0)
+		return -1;
+	*ret = openat(dir, RUN_TRAIL_NAME, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	return *ret < 0 ? err_sys(e, "open the audit trail of run %s", id) : 0;
+}
+
+static int verify(struct sv run, struct err *e)
+{
+	auto_buf struct buf text = buf_new(LOG_FILE_MAX);
+	struct verdict_of_trail v;
+	char id[RUN_ID_MAX];
+	auto_fd int fd = -1;
+
+	if (open_trail(run, id, &fd, e) < 0 || io_read_all(fd, &text, e) < 0)
+		return -1;
+	if (verify_trail(buf_sv(&text), &v, e) < 0) {
+		(void)printf("run %s: NOT intact: %s\n", id, e->msg);
+		return 1;
+	}
+	(void)printf("run %s: %llu records, intact, %s\nhash %.*s\n", id,
+		     (unsigned long long)v.records,
+		     v.sealed ? "complete" :
+				"without an end (interrupted or running)",
+		     AUDIT_HASH_HEX, v.hash);
+	return 0;
+}
+
+static int bad_flag(const char *flag, struct err *e)
+{
+	return err_kind(e, ERR_POLICY, "unknown flag '%.64s' (--denied, "
+			"--follow and --json are known)", flag);
+}
+
+int log_main(int argc, char **argv, struct err *e)
+{
+	struct log_flags f = { .colour = isatty(STDOUT_FILENO) };
+	bool verifying = argc > 1 && strcmp(argv[1], "verify") == 0;
+	char id[RUN_ID_MAX];
+	auto_fd int fd = -1;
+
+	for (int i = verifying ? 2 : 1; i < argc; i++) {
+		if (strcmp(argv[i], "--denied") == 0)
+			f.denied = true;
+		else if (strcmp(argv[i], "--json") == 0)
+			f.json = true;
+		else if (strcmp(argv[i], "--follow") == 0)
+			f.follow = true;
+		else if (argv[i][0] == '-')
+			return bad_flag(argv[i], e);
+		else if (f.run.p)
+			return err_kind(e, ERR_POLICY, "one run at a time");
+		else
+			f.run = sv_str(argv[i]);
+	}
+	if (verifying)
+		return verify(f.run, e);
+	if (open_trail(f.run, id, &fd, e) < 0)
+		return -1;
+	return print_trail(fd, &f, e);
+}
+
+/* The first and the last record of a run, parsed; NULL where missing. */
+static void load_ends(struct sv id, json_t **ret_first, json_t **ret_last)
+{
+	auto_buf struct buf text = buf_new(LOG_FILE_MAX);
+	auto_fd int fd = -1;
+	char name[RUN_ID_MAX];
+	struct err e;
+	struct sv all, last;
+	size_t first_n;
+
+	if (open_trail(id, name, &fd, &e) < 0 ||
+	    io_read_all(fd, &text, &e) < 0)
+		return;
+	all = buf_sv(&text);
+	first_n = sv_find(all, '\n');
+	*ret_first = json_loadb(all.p, first_n, 0, NULL);
+	if (all.n && all.p[all.n - 1] == '\n')
+		all.n--;
+	last = all;
+	for (size_t i = all.n; i > 0; i--)
+		if (all.p[i - 1] == '\n') {
+			last = sv_from(all, i);
+			break;
+		}
+	*ret_last = json_loadb(last.p, last.n, 0, NULL);
+}
+
+static void print_run(struct sv id, bool as_json)
+{
+	auto_buf struct buf b = buf_new(AUDIT_LINE_MAX * 4);
+	json_t *first = NULL, *last = NULL;
+	const json_t *status, *arg;
+	bool ended;
+	size_t i;
+
+	load_ends(id, &first, &last);
+	ended = last && strcmp(text_of(last, "event"), "end") == 0;
+	status = json_object_get(last, "status");
+	if (as_json) {
+		struct json j = json_line(&b);
+
+		json_open(&j, '{');
+		json_put_sv(&j, "run", id);
+		json_put_str(&j, "started", text_of(first, "time"));
+		json_put_bool(&j, "ended", ended);
+		json_key(&j, "status");
+		if (json_is_integer(status))
+			json_i64(&j, json_integer_value(status));
+		else
+			json_nil(&j);
+		json_put_u64(&j, "denied",
+			     (uint64_t)json_integer_value(
+				     json_object_get(last, "denied")));
+		json_close(&j, '}');
+	} else {
+		buf_printf(&b, "%.*s  ", SV_FMT(id));
+		if (json_is_integer(status))
+			buf_printf(&b, "%6lld  %4lld denied  ",
+				   json_integer_value(status),
+				   json_integer_value(json_object_get(
+					   last, "denied")));
+		else
+			buf_printf(&b, "%6s  %11s  ", "-",
+				   ended ? "failed" : "");
+		json_array_foreach(json_object_get(first, "command"), i, arg) {
+			if (i)
+				buf_putc(&b, ' ');
+			put_text(&b, json_string_value(arg));
+		}
+	}
+	(void)printf("%.*s\n", SV_FMT(buf_sv(&b)));
+	json_decref(first);
+	json_decref(last);
+}
+
+int runs_main(int argc, char **argv, struct err *e)
+{
+	auto_arena struct arena a = arena_new(64 << 20);
+	bool as_json = argc == 2 && strcmp(argv[1], "--json") == 0;
+	struct sv *ids;
+	size_t n;
+
+	if (argc > 1 && !as_json)
+		return err_kind(e, ERR_POLICY, "unknown argument '%.64s' "
+				"(only --json is known)", argv[1]);
+	if (run_list(&a, &ids, &n, e) < 0)
+		return -1;
+	if (n && !as_json)
+		(void)printf("%-24s%6s  %11s  %s\n", "run", "status", "",
+			     "command");
+	for (size_t i = 0; i < n; i++)
+		print_run(ids[i], as_json);
+	return 0;
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* stockade: one program, one verb. */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "doctor.h"
+#include "log.h"
+#include "own.h"
+#include "policy_verbs.h"
+#include "run.h"
+
+enum { STATUS_CANNOT = 125 };
+
+struct verb {
+	const char *name;
+	int (*main)(int argc, char **argv, struct err *e);
+	const char *synopsis;
+	const char *purpose;
+};
+
+static int doctor_main(int argc, char **argv, struct err *e)
+{
+	(void)e;
+	return cli_doctor(argc, argv);
+}
+
+static const struct verb verbs[] = {
+	{ "run", run_main, "[FLAGS] [--] COMMAND...",
+	  "run a command inside the boundary" },
+	{ "check", check_main, "[FLAGS] QUESTION...",
+	  "may it? `read PATH`, `write PATH`, 'POST https://HOST/PATH'" },
+	{ "policy", policy_main, "[--json] [FLAGS]",
+	  "the effective policy, each line with its origin" },
+	{ "trust", trust_main, "[FILE]",
+	  "use this project's stockade.policy from now on" },
+	{ "log", log_main, "[RUN] [--denied] [--follow] [--json]",
+	  "what happened in a run; `log verify [RUN]` checks the chain" },
+	{ "runs", runs_main, "[--json]", "the runs on record, newest first" },
+	{ "doctor", doctor_main, "[--json]",
+	  "what this kernel and this user allow, by trying it" },
+};
+
+static void print_usage(FILE *to)
+{
+	(void)fprintf(to, "stockade runs an autonomous agent, or any command, "
+		      "inside a boundary\nthat the kernel holds shut.\n\n");
+	for (size_t i = 0; i < countof(verbs); i++)
+		(void)fprintf(to, "  stockade %s %s\n      %s\n",
+			      verbs[i].name, verbs[i].synopsis,
+			      verbs[i].purpose);
+	(void)fprintf(to, "\nEvery statement of stockade-policy(5) is also a "
+		      "flag:\n  stockade run --write . --allow "
+		      "'GET example.com/**' -- COMMAND\n");
+}
+
+/*
+ * With a standard descriptor closed, the next file opened would become it, and
+ * be written to by mistake.
+ */
+static int open_standard_descriptors(struct err *e)
+{
+	for (int fd = 0; fd < 3; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR) != fd)
+			return err_sys(e, "open /dev/null");
+	return 0;
+}
+
+static int report(const struct err *e)
+{
+	(void)fprintf(stderr, "stockade: %s\n", e->msg);
+	return STATUS_CANNOT;
+}
+
+static int is_word(const char *arg, const char *a, const char *b)
+{
+	return strcmp(arg, a) == 0 || strcmp(arg, b) == 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct err e = { 0 };
+
+	if (open_standard_descriptors(&e) < 0)
+		return report(&e);
+	if (argc < 2) {
+		print_usage(stderr);
+		return STATUS_CANNOT;
+	}
+	if (is_word(argv[1], "--version", "version")) {
+		(void)printf("stockade %s\n", STOCKADE_VERSION);
+		return 0;
+	}
+	if (is_word(argv[1], "--help", "help") || strcmp(argv[1], "-h") == 0) {
+		print_usage(stdout);
+		return 0;
+	}
+	for (size_t i = 0; i < countof(verbs); i++) {
+		int status;
+
+		if (strcmp(argv[1], verbs[i].name) != 0)
+			continue;
+		status = verbs[i].main(argc - 1, argv + 1, &e);
+		return status < 0 ? report(&e) : status;
+	}
+	(void)err_kind(&e, ERR_POLICY, "unknown verb '%.64s' (`stockade "
+		       "--help` lists them)", argv[1]);
+	return report(&e);
+}

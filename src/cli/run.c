@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * `stockade run`: from the command line to the command's status.
+ *
+ *	policy		what was asked for, merged and checked
+ *	record		the run's directory and audit trail exist
+ *	secrets		sources opened, vault starts (it takes longest)
+ *	plan, sandbox	pid 1 builds the root while vault gets ready
+ *	go		vault is ready, the root stands: the command executes
+ *	supervise	supervise.c, until the command has ended
+ *	end		the last record, synced; nothing is left running
+ *
+ * Any failure before `go` ends in -1: the command has not run.
+ */
+#include "run.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "launch.h"
+#include "own.h"
+#include "run_record.h"
+#include "source.h"
+#include "supervise.h"
+#include "warden.h"
+
+enum { POLICY_FILES_MAX = 64 };
+
+/* Everything of one run; run_fini() undoes it in the right order. */
+struct run {
+	struct policy policy;
+	struct loop *loop;
+	struct run_record record;
+	struct warden warden;
+	struct plan plan;
+	struct sandbox sandbox;
+	bool has_record, has_warden, has_plan, has_sandbox;
+	struct launch_variable *variables;	/* owned */
+	char cwd[PATH_MAX];
+};
+
+struct run_flags {
+	bool explain, json;
+};
+
+static void run_fini(struct run *r)
+{
+	if (r->has_sandbox)
+		sandbox_kill(&r->sandbox);
+	if (r->has_warden)
+		warden_fini(&r->warden);
+	if (r->has_plan)
+		plan_free(&r->plan);
+	if (r->has_record)
+		run_record_fini(&r->record);
+	loop_free(r->loop);
+	free(r->variables);
+	policy_free(&r->policy);
+}
+#define auto_run __attribute__((cleanup(run_fini)))
+
+static int command_missing(struct err *e)
+{
+	return err_kind(e, ERR_POLICY, "no command given: stockade run "
+			"[FLAGS] -- COMMAND...");
+}
+
+/* A secret's file is the host's business, also inside a granted tree. */
+static int hide_secret_files(struct policy *p, struct err *e)
+{
+	for (size_t i = 0; i < p->secrets_n; i++) {
+		const struct secret_rule *rule = &p->secrets[i];
+		struct grant *g;
+
+		if (rule->source != SECRET_FILE)
+			continue;
+		g = arena_push(&p->arena, &p->grants, &p->grants_n,
+			       &p->grants_cap);
+		if (!g)
+			return err_kind(e, ERR_LIMIT, "out of memory");
+		*g = (struct grant){
+			.kind = GRANT_HIDE, .optional = true,
+			.path = rule->source_arg, .origin = rule->origin,
+			.text = rule->text,
+		};
+	}
+	return 0;
+}
+
+static int make_variables(struct run *r, struct launch_input *in,
+			  struct err *e)
+{
+	const struct credential_set *set = &r->warden.credentials;
+
+	if (set->n == 0)
+		return 0;
+	r->variables = calloc(set->n, sizeof *r->variables);
+	if (!r->variables)
+		return err_sys(e, "allocate the environment");
+	for (size_t i = 0; i < set->n; i++) {
+		if (set->v[i].absent)
+			continue;
+		r->variables[in->variables_n++] = (struct launch_variable){
+			.name = set->v[i].rule->name,
+			.value = credential_placeholder(&set->v[i]),
+		};
+	}
+	in->variables = r->variables;
+	return 0;
+}
+
+static int make_plan(struct run *r, char **argv, struct err *e)
+{
+	auto_buf struct buf program = buf_new(PATH_MAX);
+	const char *sealed[2], *pinned[POLICY_FILES_MAX];
+	struct launch_input in = {
+		.argv = argv, .environ = environ, .cwd = r->cwd,
+		.stdio = { 0, 1, 2 }, .sealed = sealed, .pinned = pinned,
+		.wants_ca = policy_needs_tls(&r->policy),
+	};
+	struct sv state;
+
+	if (run_state_path(&r->policy.arena, &state, e) < 0 ||
+	    helper_program_dir(&program, e) < 0)
+		return -1;
+	sealed[in.sealed_n++] = state.p;
+	sealed[in.sealed_n++] = buf_cstr(&program);
+	if (r->policy.files_n > POLICY_FILES_MAX)
+		return err_kind(e, ERR_LIMIT, "more than %d policy files",
+				POLICY_FILES_MAX);
+	for (size_t i = 0; i < r->policy.files_n; i++)
+		pinned[in.pinned_n++] = arena_str(&r->policy.arena,
+						  r->policy.files[i]);
+	if (r->has_warden && make_variables(r, &in, e) < 0)
+		return -1;
+	r->has_plan = true;
+	return plan_build(&r->plan, &r->policy, &in, e);
+}
+
+static int explain(struct run *r, char **argv, bool json, struct err *e)
+{
+	auto_buf struct buf text = buf_new(16 << 20);
+
+	if (make_plan(r, argv, e) < 0)
+		return -1;
+	plan_print(&r->plan, &text, json);
+	if (buf_check(&text, "the plan", e) < 0)
+		return -1;
+	(void)fwrite(text.p, 1, text.n, stdout);
+	return 0;
+}
+
+/* The sandbox and vault come up side by side; then the command executes. */
+static int start(struct run *r, char **argv, struct err *e)
+{
+	r->has_record = true;
+	if (run_record_init(&r->record, e) < 0)
+		return -1;
+	r->has_warden = true;
+	if (warden_init(&r->warden, r->loop, &r->policy, &r->record.trail,
+			e) < 0)
+		return -1;
+	if (make_plan(r, argv, e) < 0)
+		return -1;
+	r->has_sandbox = true;
+	if (sandbox_start(&r->plan, &r->sandbox, e) < 0 ||
+	    run_record_start(&r->record, &r->warden.credentials, argv, r->cwd,
+			     e) < 0 ||
+	    warden_await_vault(&r->warden, e) < 0 ||
+	    sandbox_prepared(&r->sandbox, e) < 0 ||
+	    warden_serve(&r->warden, steal_fd(&r->sandbox.tcp_fd),
+			 steal_fd(&r->sandbox.dns_fd), e) < 0)
+		return -1;
+	/*
+	 * No core, no ptrace by the user's other processes.  Not earlier: the
+	 * maps of the new user namespace are written through /proc, which a
+	 * process that is not dumpable may not do for its child.
+	 */
+	if (prctl(PR_SET_DUMPABLE, 0) < 0)
+		return err_sys(e, "prctl PR_SET_DUMPABLE");
+	return sandbox_go(&r->sandbox, buf_sv(&r->warden.ca_pem), e);
+}
+
+/* A command that is not there is the shell's 127, not our failure. */
+static int status_of_failure(const struct run *r, const struct err *e)
+{
+	int status = r->sandbox.status ? r->sandbox.status : r->plan.status;
+
+	if (status != LAUNCH_NOT_FOUND && status != LAUNCH_NOT_EXECUTABLE)
+		return -1;
+	(void)fprintf(stderr, "stockade: %s\n", e->msg);
+	return status;
+}
+
+static int run(struct run *r, char **argv, struct err *e)
+{
+	struct supervision s;
+	int status;
+
+	r->loop = loop_new(e);
+	if (!r->loop || supervise_signals(&s, e) < 0)
+		return -1;
+	if (start(r, argv, e) < 0) {
+		status = status_of_failure(r, e);
+		supervise_fini(&s);
+		if (r->record.trail.fd >= 0)
+			run_record_failed(&r->record, e);
+		return status;
+	}
+	status = supervise(&s, r->loop, &r->warden, &r->sandbox,
+			   r->policy.time_limit_ms, e);
+	supervise_fini(&s);
+	sandbox_kill(&r->sandbox);
+	r->has_sandbox = false;
+	if (run_record_end(&r->record, &r->warden, status, e) < 0)
+		return -1;
+	return status;
+}
+
+int run_main(int argc, char **argv, struct err *e)
+{
+	struct run_flags f = { 0 };
+	const struct flag_spec own[] = {
+		{ .name = "explain", .set = &f.explain },
+		{ .name = "json", .set = &f.json },
+		{ 0 },
+	};
+	static struct source_options options;
+	auto_run struct run r = { 0 };
+	int first = 0;
+
+	r.sandbox.pidfd = r.sandbox.control_fd = -1;
+	r.record.trail.fd = r.record.dirfd = -1;
+	if (flags_parse(own, &options, argc, argv, &first, e) < 0)
+		return -1;
+	if (first >= argc)
+		return command_missing(e);
+	if (f.json && !f.explain)
+		return err_kind(e, ERR_POLICY, "--json goes with --explain");
+	if (!getcwd(r.cwd, sizeof r.cwd))
+		return err_sys(e, "find the working directory");
+	if (source_load(&options, &r.policy, e) < 0 ||
+	    hide_secret_files(&r.policy, e) < 0)
+		return -1;
+	if (f.explain)
+		return explain(&r, argv + first, f.json, e);
+	return run(&r, argv + first, e);
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A run's own records: see run_record.h. */
+#include "run_record.h"
+
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "own.h"
+
+int run_record_init(struct run_record *r, struct err *e)
+{
+	r->dirfd = -1;
+	r->trail.fd = -1;
+	if (run_create(r->id, &r->dirfd, e) < 0)
+		return -1;
+	return trail_open(&r->trail, r->dirfd, RUN_TRAIL_NAME, e);
+}
+
+void run_record_fini(struct run_record *r)
+{
+	trail_close(&r->trail);
+	close_fd(&r->dirfd);
+}
+
+int run_record_start(struct run_record *r,
+		     const struct credential_set *secrets, char *const *argv,
+		     const char *cwd, struct err *e)
+{
+	auto_buf struct buf text = buf_new(AUDIT_LINE_MAX);
+	struct json *j = trail_begin(&r->trail, "run");
+
+	json_put_str(j, "run", r->id);
+	json_put_str(j, "version", STOCKADE_VERSION);
+	json_put_u64(j, "uid", getuid());
+	json_put_str(j, "cwd", cwd);
+	json_key(j, "command");
+	json_open(j, '[');
+	for (char *const *arg = argv; *arg; arg++) {
+		/* People do put tokens on command lines. */
+		buf_reset(&text);
+		credential_set_redact(secrets, sv_str(*arg), &text);
+		json_sv(j, sv_head(buf_sv(&text), 4096));
+	}
+	json_close(j, ']');
+	return trail_commit(&r->trail, e);
+}
+
+int run_record_end(struct run_record *r, const struct warden *w, int status,
+		   struct err *e)
+{
+	struct json *j = trail_begin(&r->trail, "end");
+
+	json_key(j, "status");
+	json_i64(j, status);
+	json_put_u64(j, "allowed", w->allowed);
+	json_put_u64(j, "denied", w->denied);
+	json_put_u64(j, "violations", w->violations);
+	if (trail_commit(&r->trail, e) < 0)
+		return -1;
+	return trail_sync(&r->trail, e);
+}
+
+void run_record_failed(struct run_record *r, const struct err *why)
+{
+	struct json *j = trail_begin(&r->trail, "end");
+	struct err ignored;
+
+	json_put_str(j, "error", why->msg);
+	/* The run fails with `why`; a second trouble would hide it. */
+	if (trail_commit(&r->trail, &ignored) < 0)
+		return;
+}

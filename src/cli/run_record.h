@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A run's own records: that it started, how it ended. */
+#ifndef CLI_RUN_RECORD_H
+#define CLI_RUN_RECORD_H
+
+#include "run_dir.h"
+#include "warden.h"
+
+struct run_record {
+	char id[RUN_ID_MAX];
+	int dirfd;		/* owned; -1 when not open */
+	struct trail trail;
+};
+
+must_check int run_record_init(struct run_record *r, struct err *e);
+void run_record_fini(struct run_record *r);
+
+/* Before the command executes. */
+must_check int run_record_start(struct run_record *r,
+				const struct credential_set *secrets,
+				char *const *argv, const char *cwd,
+				struct err *e);
+/* The seal: the last line of a run that was not interrupted, synced. */
+must_check int run_record_end(struct run_record *r, const struct warden *w,
+			      int status, struct err *e);
+/* The same for a run whose command never executed; best effort. */
+void run_record_failed(struct run_record *r, const struct err *why);
+
+#endif

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * While the command runs: see supervise.h.
+ *
+ * Signals that ask for an end go to the command, which may end in its own way;
+ * the third in a row, like the time limit's grace, ends pid 1 of the sandbox.
+ */
+#include "supervise.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "own.h"
+
+enum { GRACE_MS = 2000, INTERRUPTS_MAX = 3 };
+
+static const int forwarded[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1,
+				 SIGUSR2 };
+
+int supervise_signals(struct supervision *s, struct err *e)
+{
+	sigset_t set;
+
+	*s = (struct supervision){ .signal_fd = -1, .status = -1 };
+	(void)sigemptyset(&set);
+	for (size_t i = 0; i < countof(forwarded); i++)
+		(void)sigaddset(&set, forwarded[i]);
+	/* A reader that went away must not kill us with the run half ended. */
+	(void)signal(SIGPIPE, SIG_IGN);
+	(void)signal(SIGCHLD, SIG_DFL);
+	if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
+		return err_sys(e, "block signals");
+	s->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (s->signal_fd < 0)
+		return err_sys(e, "signalfd");
+	return 0;
+}
+
+void supervise_fini(struct supervision *s)
+{
+	close_fd(&s->signal_fd);
+}
+
+static void finish(struct supervision *s, int status)
+{
+	if (s->status < 0)
+		s->status = status;
+	loop_stop(s->loop);
+}
+
+static void kill_sandbox(struct supervision *s)
+{
+	s->killed = true;
+	finish(s, 128 + SIGKILL);
+}
+
+static void signals_ready(struct watch *w, uint32_t events)
+{
+	struct supervision *s = container_of(w, struct supervision, signals);
+	struct signalfd_siginfo info;
+	struct err e = { 0 };
+
+	(void)events;
+	while (read(s->signal_fd, &info, sizeof info) == sizeof info) {
+		int number = (int)info.ssi_signo;
+
+		if (number != SIGUSR1 && number != SIGUSR2 &&
+		    ++s->interrupts == INTERRUPTS_MAX) {
+			kill_sandbox(s);
+			return;
+		}
+		/* Fails only when it is over anyway. */
+		if (sandbox_signal(s->sandbox, number, &e) < 0)
+			return;
+	}
+}
+
+static int exit_status(int wait_status)
+{
+	if (WIFSIGNALED(wait_status))
+		return 128 + WTERMSIG(wait_status);
+	return WEXITSTATUS(wait_status);
+}
+
+static void control_ready(struct watch *w, uint32_t events)
+{
+	struct supervision *s = container_of(w, struct supervision, control);
+
+	(void)events;
+	for (;;) {
+		struct sandbox_event ev = sandbox_next(s->sandbox);
+
+		switch (ev.kind) {
+		case SANDBOX_NOTHING:
+			return;
+		case SANDBOX_EXITED:
+			finish(s, exit_status(ev.value));
+			return;
+		case SANDBOX_LOST:
+			finish(s, 128 + SIGKILL);
+			return;
+		case SANDBOX_STOPPED:
+			break;
+		}
+	}
+}
+
+static void limit_reached(struct timer *t)
+{
+	struct supervision *s = container_of(t, struct supervision, limit);
+	struct err e = { 0 };
+
+	if (s->timed_out) {
+		kill_sandbox(s);
+		return;
+	}
+	s->timed_out = true;
+	loop_arm(s->loop, t, GRACE_MS);
+	if (sandbox_signal(s->sandbox, SIGTERM, &e) < 0)
+		kill_sandbox(s);
+}
+
+static void network_failed(struct warden *w)
+{
+	(void)fprintf(stderr, "stockade: the network of this run has ended: "
+		      "%s\n", w->fault.msg);
+}
+
+int supervise(struct supervision *s, struct loop *l, struct warden *w,
+	      struct sandbox *sb, uint64_t limit_ms, struct err *e)
+{
+	s->loop = l;
+	s->warden = w;
+	s->sandbox = sb;
+	s->signals.ready = signals_ready;
+	s->control.ready = control_ready;
+	s->limit.fired = limit_reached;
+	w->failed = network_failed;
+	if (w->fault.kind)
+		network_failed(w);
+	if (loop_watch(l, &s->signals, s->signal_fd, EPOLLIN, e) < 0 ||
+	    loop_watch(l, &s->control, sb->control_fd, EPOLLIN, e) < 0)
+		return -1;
+	if (limit_ms)
+		loop_arm(l, &s->limit, limit_ms);
+	if (loop_run(l, e) < 0)
+		return -1;
+	loop_disarm(l, &s->limit);
+	loop_forget(l, &s->control);
+	loop_forget(l, &s->signals);
+	return s->timed_out ? STATUS_TIME_LIMIT : s->status;
+}
