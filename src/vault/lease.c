@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Credentials for single requests: warden's GRANT makes a ticket, dial's
+ * REDEEM turns it into the value, for the host that dial has verified.
+ */
+#include "vault.h"
+
+static const struct secret *find(const struct vault *v, uint32_t id)
+{
+	for (unsigned i = 0; i < v->n_secrets; i++)
+		if (v->secrets[i].id == id && v->secrets[i].complete)
+			return &v->secrets[i];
+	return NULL;
+}
+
+int vault_on_grant(struct vault *v, const struct msg_GRANT *g, struct err *e)
+{
+	struct claim claim = { g->ticket, g->host, g->port };
+	struct msg answer = { .kind = MSG_GRANTED };
+	struct err refusal = { 0 };
+
+	answer.GRANTED = (struct msg_GRANTED){
+		.ticket = g->ticket,
+		.ok = find(v, g->secret) &&
+		      tickets_grant(&v->tickets, &claim, g->secret,
+				    loop_now_ms(), &refusal) == 0 };
+	return channel_send(&v->warden, &answer, e);
+}
+
+int vault_on_dial(struct channel *c, struct msg *m, struct err *e)
+{
+	struct vault *v = container_of(c, struct vault, dial);
+	const struct msg_REDEEM *r = &m->REDEEM;
+	struct claim claim = { r->ticket, r->host, r->port };
+	struct msg answer = { .kind = MSG_LEASE };
+	const struct secret *s = NULL;
+	uint32_t id = 0;
+
+	if (m->kind != MSG_REDEEM)
+		return err_kind(e, ERR_PROTO, "%s from dial",
+				msg_name(m->kind));
+	if (tickets_redeem(&v->tickets, &claim, loop_now_ms(), &id))
+		s = find(v, id);
+	answer.LEASE.ticket = r->ticket;
+	if (s) {
+		answer.LEASE.ok = 1;
+		answer.LEASE.value = secret_value(s);
+	}
+	return channel_send(c, &answer, e);
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Sources: where secrets come from.
+ *
+ * warden opened the file or started the command; this side only reads, from
+ * the loop, so that a command that hangs does not outlive warden.  A regular
+ * file cannot be watched and never makes one wait: it is read at once.
+ */
+#include <sys/stat.h>
+
+#include "own.h"
+#include "vault.h"
+
+struct source {
+	struct watch watch;	/* watch.fd is owned */
+	struct vault *vault;
+	struct secret *secret;	/* borrowed from the vault's table */
+	struct source *next;
+};
+
+static void source_free(struct source *s)
+{
+	struct source **at = &s->vault->sources;
+	int fd = s->watch.fd;
+
+	while (*at && *at != s)
+		at = &(*at)->next;
+	if (*at)
+		*at = s->next;
+	loop_forget(s->vault->loop, &s->watch);
+	close_fd(&fd);
+	free(s);
+}
+
+void vault_drop_sources(struct vault *v)
+{
+	while (v->sources)
+		source_free(v->sources);
+}
+
+static void on_ready(struct watch *w, uint32_t events)
+{
+	struct source *s = container_of(w, struct source, watch);
+	struct vault *v = s->vault;
+	struct err e = { 0 };
+	int got = secret_read(s->secret, w->fd, &e);
+
+	(void)events;
+	if (got == 0)
+		return;
+	source_free(s);
+	if (got < 0) {
+		vault_fail(v, &e);
+		return;
+	}
+	v->n_complete++;
+	vault_check_ready(v);
+}
+
+static int read_now(struct vault *v, struct secret *s, int fd, struct err *e)
+{
+	int got;
+
+	do {
+		got = secret_read(s, fd, e);
+	} while (got == 0);
+	if (got < 0)
+		return -1;
+	v->n_complete++;
+	vault_check_ready(v);
+	return 0;
+}
+
+int vault_on_source(struct vault *v, struct msg *m, struct err *e)
+{
+	const struct msg_SOURCE *source = &m->SOURCE;
+	struct secret *secret = &v->secrets[v->n_secrets];
+	struct source *s;
+	struct stat st;
+
+	if (!v->started || v->n_secrets == v->n_wanted)
+		return err_kind(e, ERR_PROTO, "a source that was not announced");
+	for (unsigned i = 0; i < v->n_secrets; i++)
+		if (v->secrets[i].id == source->secret)
+			return err_kind(e, ERR_PROTO, "two sources of secret "
+					"%u", source->secret);
+	if (secret_init(secret, source->secret, source->name, e) < 0)
+		return -1;
+	v->n_secrets++;
+	if (fstat(m->fds[0], &st) < 0)
+		return err_sys(e, "stat the source of secret %s", secret->name);
+	if (S_ISREG(st.st_mode))
+		return read_now(v, secret, m->fds[0], e);
+	s = calloc(1, sizeof *s);
+	if (!s)
+		return err_sys(e, "read secret %s", secret->name);
+	s->vault = v;
+	s->secret = secret;
+	s->watch.ready = on_ready;
+	if (loop_watch(v->loop, &s->watch, m->fds[0], EPOLLIN, e) < 0) {
+		free(s);
+		return -1;
+	}
+	m->fds[0] = -1;
+	s->next = v->sources;
+	v->sources = s;
+	return 0;
+}

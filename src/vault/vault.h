@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The vault: the one process that holds the CA's key and the secrets.
+ *
+ * It parses nothing but our own messages.  warden starts it and grants
+ * tickets; edge has certificates signed (sign.c); dial redeems tickets for
+ * values (lease.c).  Until everything is there and the vault is confined,
+ * edge and dial are not listened to.
+ */
+#ifndef VAULT_VAULT_H
+#define VAULT_VAULT_H
+
+#include "authority.h"
+#include "channel.h"
+#include "loop.h"
+#include "secrets.h"
+#include "tickets.h"
+
+struct source;
+
+struct vault {
+	struct loop *loop;
+	struct channel warden, edge, dial;
+	struct authority *authority;	/* NULL unless want_ca */
+	struct source *sources;		/* still being read */
+	struct secret secrets[SECRETS_MAX];
+	unsigned n_secrets;
+	unsigned n_wanted;		/* sources that were announced */
+	unsigned n_complete;
+	bool started, ready;
+	struct tickets tickets;
+	int status;			/* of the process */
+};
+
+/* Ends the process: says why to warden, if it is there to hear. */
+void vault_fail(struct vault *v, const struct err *e);
+/* After each step of the set-up: confines and says READY after the last. */
+void vault_check_ready(struct vault *v);
+
+/* sources.c */
+int vault_on_source(struct vault *v, struct msg *m, struct err *e);
+void vault_drop_sources(struct vault *v);
+
+/* sign.c: LEAF_KEY and SIGN */
+int vault_on_edge(struct channel *c, struct msg *m, struct err *e);
+
+/* lease.c: GRANT, and REDEEM */
+int vault_on_grant(struct vault *v, const struct msg_GRANT *g, struct err *e);
+int vault_on_dial(struct channel *c, struct msg *m, struct err *e);
+
+#endif
