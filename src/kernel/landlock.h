@@ -42,7 +42,10 @@ must_check int landlock_allow(const struct landlock *l, int fd,
 			      unsigned grants, struct err *e);
 /* Binds the calling thread for ever; needs no_new_privs.  Closes l->fd. */
 must_check int landlock_enforce(struct landlock *l, struct err *e);
+/* Accepts what landlock_new() left after a failure; initialise with
+ * LANDLOCK_NONE where it may be reached before. */
 void landlock_free(struct landlock *l);
+#define LANDLOCK_NONE ((struct landlock){ .fd = -1 })
 #define auto_landlock __attribute__((cleanup(landlock_free)))
 
 #endif

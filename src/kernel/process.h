@@ -22,7 +22,8 @@
  */
 must_check pid_t process_clone(uint64_t flags, int *pidfd, struct err *e);
 
-must_check int process_signal(int pidfd, int signal, struct err *e);
+/* May be ignored where the process may have ended already. */
+int process_signal(int pidfd, int signal, struct err *e);
 
 struct process_end {
 	int status;		/* of exit, when signal is 0 */

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Mounts by descriptor: see mount.h. */
+#include "mount.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "feature.h"
+#include "own.h"
+
+/* A path as it appears in a message. */
+static const char *shown(const char *path)
+{
+	return path[0] ? path : "a descriptor";
+}
+
+int mount_clone(int dirfd, const char *path, bool recursive, struct err *e)
+{
+	unsigned flags = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC |
+			 AT_SYMLINK_NOFOLLOW;
+	int fd;
+
+	if (recursive)
+		flags |= AT_RECURSIVE;
+	if (!path[0])
+		flags |= AT_EMPTY_PATH;
+	fd = open_tree(dirfd, path, flags);
+	if (fd < 0)
+		return err_feature(e, "open_tree", "5.2", "copy the tree of %s",
+				   shown(path));
+	return fd;
+}
+
+static int set_attr(int dirfd, const char *path, bool recursive,
+		    struct mount_attr *attr, struct err *e)
+{
+	unsigned flags = AT_SYMLINK_NOFOLLOW;
+
+	if (recursive)
+		flags |= AT_RECURSIVE;
+	if (!path[0])
+		flags |= AT_EMPTY_PATH;
+	if (mount_setattr(dirfd, path, flags, attr, sizeof *attr) < 0)
+		return err_feature(e, "mount_setattr", "5.12",
+				   "set mount attributes of %s", shown(path));
+	return 0;
+}
+
+int mount_set_attrs(int tree_fd, uint64_t attrs, bool recursive, struct err *e)
+{
+	struct mount_attr attr = { .attr_set = attrs };
+
+	return set_attr(tree_fd, "", recursive, &attr, e);
+}
+
+int mount_set_private(int dirfd, const char *path, bool recursive,
+		      struct err *e)
+{
+	struct mount_attr attr = { .propagation = MS_PRIVATE };
+
+	return set_attr(dirfd, path, recursive, &attr, e);
+}
+
+int mount_idmap(int tree_fd, int userns_fd, bool recursive, struct err *e)
+{
+	struct mount_attr attr = {
+		.attr_set = MOUNT_ATTR_IDMAP,
+		.userns_fd = (unsigned)userns_fd,
+	};
+
+	if (set_attr(tree_fd, "", recursive, &attr, e) == 0)
+		return 0;
+	if (e->code == EINVAL)
+		return err_set_(e, ERR_UNSUPP, EINVAL, __FILE_NAME__, __LINE__,
+				"this file system has no idmapped mounts");
+	return err_ctx(e, "map the owners");
+}
+
+int mount_attach(int tree_fd, int dirfd, const char *path, struct err *e)
+{
+	unsigned flags = MOVE_MOUNT_F_EMPTY_PATH;
+
+	if (!path[0])
+		flags |= MOVE_MOUNT_T_EMPTY_PATH;
+	if (move_mount(tree_fd, "", dirfd, path, flags) < 0)
+		return err_feature(e, "move_mount", "5.2", "attach to %s",
+				   shown(path));
+	return 0;
+}
+
+/* The kernel explains a refused option in the descriptor itself. */
+static int fs_failed(int fs_fd, const char *type, const char *what,
+		     struct err *e)
+{
+	int cause = errno;
+	char text[160];
+	ssize_t n = read(fs_fd, text, sizeof text - 1);
+
+	while (n > 0 && (text[n - 1] == '\n' || text[n - 1] == '\0'))
+		n--;
+	errno = cause;
+	if (n <= 2)
+		return err_sys(e, "%s of %s", what, type);
+	/* "e text", "w text" or "i text" */
+	return err_sys(e, "%s of %s: %.*s", what, type, (int)n - 2, text + 2);
+}
+
+int mount_new_fs(const char *type, const struct mount_option *options,
+		 size_t n, uint64_t attrs, struct err *e)
+{
+	auto_fd int fs_fd = fsopen(type, FSOPEN_CLOEXEC);
+	int fd;
+
+	if (fs_fd < 0)
+		return err_feature(e, "fsopen", "5.2", "open file system %s",
+				   type);
+	for (size_t i = 0; i < n; i++) {
+		const struct mount_option *o = &options[i];
+		unsigned cmd = o->value ? FSCONFIG_SET_STRING :
+					  FSCONFIG_SET_FLAG;
+
+		if (fsconfig(fs_fd, cmd, o->key, o->value, 0) < 0)
+			return fs_failed(fs_fd, type, o->key, e);
+	}
+	if (fsconfig(fs_fd, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
+		return fs_failed(fs_fd, type, "make", e);
+	fd = fsmount(fs_fd, FSMOUNT_CLOEXEC, (unsigned)attrs);
+	if (fd < 0)
+		return fs_failed(fs_fd, type, "mount", e);
+	return fd;
+}
+
+/*
+ * pivot_root(".", ".") stacks the old root over the new one at the same place,
+ * so that no directory has to be found for it; "." is then the old root's
+ * mount, and detaching it uncovers the new.
+ */
+int mount_pivot(int new_root_fd, struct err *e)
+{
+	if (fchdir(new_root_fd) < 0)
+		return err_sys(e, "enter the new root");
+	if (syscall(SYS_pivot_root, ".", ".") < 0)
+		return err_sys(e, "pivot_root");
+	if (umount2(".", MNT_DETACH) < 0)
+		return err_sys(e, "detach the old root");
+	if (chdir("/") < 0)
+		return err_sys(e, "enter /");
+	return 0;
+}
+
+int mount_can_nest(struct err *e)
+{
+	auto_fd int outer_fd = mount_new_fs("tmpfs", NULL, 0, 0, e);
+	auto_fd int inner_fd = -1;
+
+	if (outer_fd < 0)
+		return -1;
+	inner_fd = mount_new_fs("tmpfs", NULL, 0, 0, e);
+	if (inner_fd < 0)
+		return -1;
+	if (mount_attach(inner_fd, outer_fd, "", e) == 0)
+		return 1;
+	return e->code == EINVAL ? 0 : -1;
+}

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Processes by descriptor: see process.h. */
+#include "process.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/close_range.h>
+#include <signal.h>
+#include <sys/pidfd.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "feature.h"
+
+pid_t process_clone(uint64_t flags, int *pidfd, struct err *e)
+{
+	int fd = -1;
+	struct uapi_clone_args args = {
+		.flags = flags | CLONE_PIDFD,
+		.pidfd = (uint64_t)(uintptr_t)&fd,
+		.exit_signal = SIGCHLD,
+	};
+	long pid = syscall(SYS_clone3, &args, sizeof args);
+
+	if (pid < 0)
+		return err_feature(e, "clone3", "5.3", "make a process");
+	if (pid > 0)
+		*pidfd = fd;
+	return (pid_t)pid;
+}
+
+int process_signal(int pidfd, int signal, struct err *e)
+{
+	if (pidfd_send_signal(pidfd, signal, NULL, 0) < 0)
+		return err_feature(e, "pidfd_send_signal", "5.1",
+				   "send signal %d", signal);
+	return 0;
+}
+
+static int reap(int pidfd, int flags, struct process_end *ret, struct err *e)
+{
+	siginfo_t info = { 0 };
+	int rc;
+
+	do {
+		rc = waitid(P_PIDFD, (id_t)pidfd, &info, WEXITED | flags);
+	} while (rc < 0 && errno == EINTR);
+	if (rc < 0)
+		return err_sys(e, "wait for a process");
+	if (info.si_pid == 0)
+		return 0;
+	*ret = (struct process_end){ 0 };
+	if (info.si_code == CLD_EXITED)
+		ret->status = info.si_status;
+	else
+		ret->signal = info.si_status;
+	return 1;
+}
+
+int process_wait(int pidfd, struct process_end *ret, struct err *e)
+{
+	return reap(pidfd, 0, ret, e) < 0 ? -1 : 0;
+}
+
+int process_poll(int pidfd, struct process_end *ret, struct err *e)
+{
+	return reap(pidfd, WNOHANG, ret, e);
+}
+
+int process_close_except(const int *keep, size_t n, struct err *e)
+{
+	unsigned from = 0;
+
+	for (size_t i = 0; i <= n; i++) {
+		unsigned upto = i < n ? (unsigned)keep[i] : UINT_MAX;
+
+		if (i < n && (keep[i] < 0 || upto < from))
+			return err_kind(e, ERR_BUG, "descriptors not sorted");
+		if (upto > from &&
+		    close_range(from, i < n ? upto - 1 : upto, 0) < 0)
+			return err_feature(e, "close_range", "5.9",
+					   "close descriptors");
+		from = upto + 1;
+	}
+	return 0;
+}
+
+int process_cloexec_from(unsigned first, struct err *e)
+{
+	if (close_range(first, UINT_MAX, CLOSE_RANGE_CLOEXEC) == 0)
+		return 0;
+	if (errno == EINVAL)
+		errno = ENOSYS;
+	return err_feature(e, "close_range(CLOEXEC)", "5.11",
+			   "mark descriptors close-on-exec");
+}
+
+int process_inherit(int fd, struct err *e)
+{
+	int flags = fcntl(fd, F_GETFD);
+
+	if (flags < 0 || fcntl(fd, F_SETFD, flags & ~FD_CLOEXEC) < 0)
+		return err_sys(e, "pass descriptor %d on", fd);
+	return 0;
+}
+
+int process_die_with_parent(int signal, pid_t parent_pid, struct err *e)
+{
+	if (prctl(PR_SET_PDEATHSIG, signal, 0, 0, 0) < 0)
+		return err_sys(e, "ask for a signal at the parent's end");
+	/* It may have ended before we asked. */
+	if (parent_pid && getppid() != parent_pid) {
+		errno = ESRCH;
+		return err_sys(e, "find the parent");
+	}
+	return 0;
+}
+
+int process_hide(struct err *e)
+{
+	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
+		return err_sys(e, "become undumpable");
+	return 0;
+}
+
+int process_adopt_orphans(struct err *e)
+{
+	if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
+		return err_sys(e, "become a subreaper");
+	return 0;
+}
