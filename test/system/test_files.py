@@ -273,8 +273,6 @@ print("works")
     assert stockade.run("/usr/bin/python3", "-c", script).ok().out == "works\n"
 
 
-
-
 @pytest.mark.parametrize("where", ["/", "{build}", "{home}", "{link}"])
 def test_a_grant_over_our_own_state_or_program_is_refused(stockade, where):
     stockade.state().mkdir(parents=True)

@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How a run ends, and what is left of it: nothing."""
+import os
+import signal
+import time
+
+import pytest
+
+from conftest import eventually, ours, processes
+
+
+@pytest.mark.parametrize("status", [0, 1, 2, 42, 123, 124, 125, 126, 127,
+                                    128, 200, 255])
+def test_the_status_is_the_commands_own(stockade, status):
+    assert stockade.sh(f"exit {status}").status == status
+
+
+@pytest.mark.parametrize("name,number", [
+    ("KILL", 9), ("TERM", 15), ("SEGV", 11), ("INT", 2), ("PIPE", 13)])
+def test_a_signal_is_128_more(stockade, name, number):
+    assert stockade.sh(f"kill -{name} $$; sleep 5").status == 128 + number
+
+
+def test_not_found_and_not_executable(stockade):
+    (stockade.cwd / "data").write_text("x")
+    absent = stockade.run("no-such-program-at-all")
+    assert absent.status == 127 and absent.err.startswith("stockade:")
+    assert stockade.run("./absent").status == 127
+    assert stockade.run("./data").status == 126
+    assert stockade.run("/etc").status == 126
+
+
+def test_the_time_limit(stockade):
+    result = stockade.run("sleep", "30", policy="limit time 1s\n")
+    assert result.status == 124, result
+    assert 0.9 < result.seconds < 10
+    assert stockade.run("true", policy="limit time 30s\n").status == 0
+
+
+def test_orphans_end_with_the_run(stockade):
+    result = stockade.sh("setsid sleep 71.25 & setsid nohup sleep 71.25 & "
+                         "exit 3")
+    assert result.status == 3
+    assert result.seconds < 10
+    assert eventually(lambda: not processes("sleep 71.25"))
+
+
+def test_output_is_whole(stockade):
+    result = stockade.sh("head -c 3000000 /dev/zero | tr '\\0' x; "
+                         "echo end >&2").ok()
+    assert len(result.out) == 3000000 and result.err == "end\n"
+
+
+def test_standard_input_passes(stockade):
+    result = stockade.run("wc", "-c", stdin=b"x" * 500000).ok()
+    assert result.out.strip() == "500000"
+
+
+def running(stockade, script, **more):
+    child = stockade.start("sh", "-c", script, **more)
+    assert child.stdout.readline() == b"ready\n"
+    return child
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT,
+                                    signal.SIGHUP])
+def test_a_signal_to_stockade_ends_the_run(stockade, number):
+    child = running(stockade, "echo ready; sleep 72.5; echo more")
+    assert eventually(lambda: processes("sleep 72.5"))
+    child.send_signal(number)
+    out, _ = child.communicate(timeout=10)
+    assert child.returncode in (128 + number, -number)
+    assert out == b""
+    assert eventually(lambda: not processes("sleep 72.5"))
+
+
+def test_the_command_may_handle_the_signal(stockade):
+    child = running(stockade, "trap 'echo handled; exit 7' TERM; echo ready;"
+                    "while :; do sleep 0.1; done")
+    child.send_signal(signal.SIGTERM)
+    out, _ = child.communicate(timeout=15)
+    assert out == b"handled\n"
+    assert child.returncode in (7, 128 + signal.SIGTERM)
+
+
+def mounts():
+    with open("/proc/self/mountinfo") as text:
+        return text.read()
+
+
+def cgroups():
+    return {line for folder, names, _ in os.walk("/sys/fs/cgroup")
+            for line in (os.path.join(folder, n) for n in names)
+            if "stockade" in line}
+
+
+def files():
+    return {os.path.join(folder, name)
+            for top in ("/tmp", "/run", "/dev/shm", "/var/tmp")
+            for folder, _, names in os.walk(top) for name in names
+            if "stockade" in name}
+
+
+NET_RULES = "allow GET api.test/**\nsecret T from env for api.test as bearer\n"
+ASK = ("while :; do curl -sS -m 2 -o /dev/null https://api.test/x && "
+       "echo ready; sleep 0.1; done")
+
+
+def test_sigkill_of_stockade_leaves_nothing(stockade, net, api):
+    before = (mounts(), cgroups(), files(), set(ours()))
+    child = running(stockade, ASK + " #73.25", policy=net + NET_RULES,
+                    env={"T": "value"})
+    child.kill()
+    child.wait()
+    assert eventually(lambda: not processes("#73.25"))
+    assert eventually(lambda: not set(ours()) - before[3]), ours()
+    assert (mounts(), cgroups(), files()) == before[:3]
+    child.stdout.close()
+    child.stderr.close()
+
+
+def test_sigkill_while_it_starts_leaves_nothing(stockade, net):
+    """At any moment: the kill comes after 0, 1, 2 ... milliseconds."""
+    before = (mounts(), cgroups(), files(), set(ours()))
+    for delay in range(0, 25):
+        child = stockade.start("sleep", "74.25", policy=net + NET_RULES,
+                               env={"T": "value"})
+        time.sleep(delay / 1000)
+        child.kill()
+        child.communicate()
+    assert eventually(lambda: not processes("sleep 74.25")), "still running"
+    assert eventually(lambda: not set(ours()) - before[3]), ours()
+    assert (mounts(), cgroups(), files()) == before[:3]
+
+
+@pytest.mark.parametrize("helper", ["edge", "vault", "dial", "resolve"])
+def test_a_helpers_death_means_no_network(stockade, net, api, helper):
+    child = running(stockade, ASK, policy=net + NET_RULES,
+                    env={"T": "value"})
+    victims = [pid for pid, (name, _) in ours().items()
+               if name == f"stockade-{helper}"[:15]]
+    if not victims:
+        child.kill()
+        child.communicate()
+        pytest.fail(f"no process is called stockade-{helper}")
+    for pid in victims:
+        os.kill(pid, signal.SIGKILL)
+    time.sleep(0.3)
+    api.clear()
+    time.sleep(1.0)
+    assert api.requests == [], "a request passed after the helper's death"
+    child.terminate()
+    child.communicate(timeout=10)
+    assert child.returncode != 0
+
+
+def test_a_hundred_runs_leave_nothing(stockade):
+    before = (mounts(), cgroups(), files(), set(ours()))
+    for _ in range(100):
+        assert stockade.run("true").status == 0
+    assert eventually(lambda: not set(ours()) - before[3])
+    assert (mounts(), cgroups(), files()) == before[:3]
+
+
+def test_two_runs_at_once(stockade):
+    children = [stockade.start("sh", "-c", f"sleep 0.5; exit {n}")
+                for n in range(1, 9)]
+    for n, child in enumerate(children, 1):
+        child.communicate(timeout=30)
+        assert child.returncode == n
