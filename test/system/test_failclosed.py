@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every step of the set-up, made to fail, ends in 125 and runs nothing.
+
+strace first counts how often the launcher and its children make a call before
+the command runs, then lets the first, the second ... of them fail.
+"""
+import collections
+import os
+import re
+import shutil
+import subprocess
+
+import pytest
+
+from conftest import eventually, ours
+
+pytestmark = pytest.mark.skipif(
+    shutil.which("strace") is None, reason="strace is not installed")
+
+# Everything that makes a wall.  A call that this launcher does not use is
+# counted as zero and has no cases.
+CALLS = [
+    "unshare", "clone3", "clone", "setns", "mount", "umount2", "pivot_root",
+    "open_tree", "open_tree_attr", "move_mount", "fsopen", "fsconfig",
+    "fsmount", "mount_setattr", "landlock_create_ruleset",
+    "landlock_add_rule", "landlock_restrict_self", "seccomp", "prctl",
+    "capset", "setgroups", "setresuid", "setresgid", "close_range", "chroot",
+    "chdir", "fchdir", "socketpair", "pipe2", "sethostname", "mkdirat",
+    "symlinkat", "bind", "listen", "setsockopt", "sendto", "sendmsg",
+    "prlimit64", "execveat", "pidfd_open", "memfd_create", "setsid",
+]
+# Failing these is not failing a step of ours: the dynamic loader and the C
+# library make them too, or their failure has a meaning that is handled.
+TOLERATED = {
+    "prlimit64": "the C library asks for limits",
+    "prctl": "naming a process is a courtesy",
+    "close_range": "", "setsid": "",
+}
+
+
+def traced(stockade, flags, marker, policy):
+    log = stockade.base / "strace"
+    argv = ["strace", "-f", "-qq", "-o", str(log), *flags]
+    argv += stockade.argv("/bin/sh", "-c", f"echo ran > {marker}",
+                          policy=policy)
+    result = subprocess.run(argv, cwd=stockade.cwd, env=stockade.env,
+                            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                            stderr=subprocess.PIPE, timeout=60)
+    return result, log.read_text(errors="replace")
+
+
+def count_calls(stockade, policy):
+    """How often each call is made by each process before the exec."""
+    marker = stockade.cwd / "counted"
+    result, text = traced(
+        stockade, ["-e", "trace=" + ",".join("?" + c for c in CALLS)
+                   + ",execve"], marker, policy)
+    assert result.returncode == 0 and marker.exists(), result
+    marker.unlink()
+    counts = collections.Counter()
+    agent = None
+    for line in text.splitlines():
+        match = re.match(r"(\d+) +(\w+)\(", line)
+        if not match:
+            continue
+        pid, call = match.groups()
+        if call == "execve" and '"/bin/sh"' in line and line.rstrip(
+                ).endswith("= 0"):
+            agent = pid
+        if pid != agent and call in CALLS:
+            counts[pid, call] += 1
+    highest = collections.Counter()
+    for (_, call), n in counts.items():
+        highest[call] = max(highest[call], n)
+    return highest
+
+
+@pytest.mark.parametrize("policy", ["", "net"])
+def test_every_step_fails_closed(stockade, net, policy):
+    policy = "write .\n" + (net + "allow GET api.test/**\n" if policy else "")
+    marker = stockade.cwd / "ran"
+    wrong, cases = [], 0
+    for call, highest in count_calls(stockade, policy).items():
+        for n in range(1, highest + 1):
+            result, text = traced(
+                stockade, ["-e", f"trace={call}", "-e",
+                           f"inject={call}:error=EPERM:when={n}"],
+                marker, policy)
+            if "INJECTED" not in text:
+                continue
+            cases += 1
+            ran = marker.exists()
+            if ran:
+                marker.unlink()
+            if ran and call in TOLERATED:
+                continue
+            if ran or result.returncode != 125:
+                wrong.append((call, n, result.returncode,
+                              "RAN" if ran else "", result.stderr[-200:]))
+            elif not result.stderr.startswith(b"stockade:"):
+                wrong.append((call, n, "no complaint", result.stderr[-200:]))
+    assert cases > 20, "the sweep has no teeth"
+    assert not wrong, "\n".join(map(str, wrong))
+    assert eventually(lambda: not ours())
+
+
+MISSING = {
+    # A kernel that lacks it answers ENOSYS; the complaint names it.
+    "landlock_create_ruleset": "landlock",
+    "seccomp": "seccomp",
+    "clone3": "clone3",
+    "close_range": "close_range",
+}
+
+
+@pytest.mark.parametrize("call", MISSING)
+def test_a_missing_kernel_feature_is_named(stockade, call):
+    marker = stockade.cwd / "ran"
+    result, text = traced(
+        stockade, ["-e", f"trace={call}", "-e", f"inject={call}:error=ENOSYS"],
+        marker, "write .\n")
+    assert "INJECTED" in text
+    assert result.returncode == 125 and not marker.exists(), result
+    assert MISSING[call].encode() in result.stderr.lower(), result
+
+
+def test_the_sweep_would_notice(stockade):
+    """The control: with nothing injected the command runs."""
+    marker = stockade.cwd / "ran"
+    result, _ = traced(stockade, ["-e", "trace=none"], marker, "write .\n")
+    assert result.returncode == 0 and marker.exists()
+    assert os.path.getsize(marker) == 4

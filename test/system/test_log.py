@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Everything decided is on record, and the record holds."""
+import os
+
+import pytest
+
+VALUE = "an-uncommon-secret-value-0x42"
+
+
+@pytest.fixture
+def logged(stockade, net, api, other):
+    """A run with an allowed, a denied and a violating request."""
+    stockade.sh(
+        "curl -sS -o /dev/null -H \"Authorization: Bearer $T\" "
+        "https://api.test/yes;"
+        "curl -sS -o /dev/null https://api.test/no;"
+        "curl -sS -o /dev/null -H \"Authorization: Bearer $T\" "
+        "https://other.test/yes", policy=net +
+        "allow GET api.test/yes\nallow GET other.test/**\n"
+        "secret T from env for api.test as bearer\n", env={"T": VALUE})
+    assert api.targets == ["GET /yes"]
+    return stockade
+
+
+def trail(stockade):
+    found = [os.path.join(folder, name)
+             for folder, _, names in os.walk(stockade.state() / "runs")
+             for name in names]
+    found = [path for path in found if os.path.getsize(path) > 200]
+    assert found, "no record below the state directory"
+    return max(found, key=os.path.getsize)
+
+
+def test_each_decision_is_a_line(logged):
+    text = "\n".join(str(record) for record in logged.log())
+    assert "/yes" in text and "/no" in text
+    assert "api.test" in text and "other.test" in text
+
+
+def test_denied_shows_only_denials(logged):
+    denied = logged.log("--denied")
+    text = "\n".join(str(record) for record in denied)
+    assert "/no" in text
+    assert "'GET api.test/yes'" not in text
+
+
+def test_the_text_form_is_for_people(logged):
+    result = logged.call("log").ok()
+    assert "/no" in result.out and "/yes" in result.out
+    assert max(map(len, result.out.splitlines())) < 400
+
+
+def test_secrets_are_never_in_it(logged):
+    for folder, _, names in os.walk(logged.home):
+        for name in names:
+            with open(os.path.join(folder, name), "rb") as text:
+                assert VALUE.encode() not in text.read(), name
+
+
+def test_verify_accepts_what_was_written(logged):
+    logged.call("log", "verify").ok()
+
+
+def test_verify_sees_any_change(logged):
+    path = trail(logged)
+    with open(path, "rb") as text:
+        lines = text.readlines()
+    assert len(lines) >= 3
+    os.chmod(path, 0o600)
+
+    def broken(changed):
+        with open(path, "wb") as text:
+            text.writelines(changed)
+        return logged.call("log", "verify").status != 0
+
+    for i, line in enumerate(lines):
+        assert broken(lines[:i] + lines[i + 1:]), f"line {i} removed"
+        middle = len(line) // 2
+        letter = b"a" if line[middle:middle + 1] != b"a" else b"b"
+        assert broken(lines[:i] + [line[:middle] + letter + line[middle + 1:]]
+                      + lines[i + 1:]), f"line {i} changed"
+        assert broken(lines[:i] + [line] + lines[i:]), f"line {i} doubled"
+    assert broken([lines[1], lines[0], *lines[2:]]), "two lines swapped"
+    assert not broken(lines), "the control"
+
+
+def test_the_state_is_private(logged):
+    for folder, _, names in os.walk(logged.state()):
+        assert os.stat(folder).st_mode & 0o077 == 0, folder
+        for name in names:
+            mode = os.stat(os.path.join(folder, name)).st_mode
+            assert mode & 0o077 == 0, name
+
+
+def test_runs_are_listed(logged):
+    logged.sh("true")
+    result = logged.call("runs").ok()
+    assert len(result.out.strip().splitlines()) >= 2
+
+
+def test_an_older_run_by_name(logged):
+    runs = sorted(os.listdir(logged.state() / "runs"))
+    logged.sh("true")
+    result = logged.call("log", runs[0]).ok()
+    assert "/no" in result.out
+
+
+def test_a_run_that_does_not_exist(stockade):
+    stockade.sh("true")
+    result = stockade.call("log", "no-such-run")
+    assert result.status != 0 and result.err.startswith("stockade:")
+
+
+def test_hostile_bytes_do_not_reach_the_screen(stockade, net, api):
+    stockade.run("curl", "-sS", "-g", "-A", "a\x1b[2Jb",
+                 "https://api.test/%1b[2J%0afake",
+                 policy=net + "allow GET api.test/x\n")
+    result = stockade.call("log").ok()
+    assert "\x1b" not in result.out
+    assert "\nfake" not in result.out
+
+
+def test_what_cannot_be_recorded_does_not_happen(stockade, net, api):
+    """The state directory is full, or not ours: no record, no run."""
+    blocked = stockade.home / ".local"
+    blocked.write_text("a file where a folder must be")
+    marker = stockade.cwd / "ran"
+    result = stockade.sh("touch ran; curl -sS https://api.test/x",
+                         policy=net + "write .\nallow GET api.test/**\n")
+    assert result.status == 125, result
+    assert not marker.exists() and api.requests == []
