@@ -30,12 +30,16 @@ bool placeholder_is(struct sv v);
  */
 bool placeholder_find(struct sv text, char out[PLACEHOLDER_SIZE]);
 
-/* The same over a body that comes in pieces.  Zeroed is the start. */
+/*
+ * The same over a body that comes in pieces, for the raw form and base64 (what
+ * a program does by itself; a body that was made to hide a placeholder hides
+ * nothing of value).  Zeroed is the start.
+ */
 struct placeholder_scan {
-	char held[512];		/* the end of the last piece */
+	char held[128];		/* the end of what came before */
 	size_t n;
 };
-/* True when a placeholder ends in this piece; reports the first one. */
+/* True when a placeholder ends in this piece; out gets the first one. */
 bool placeholder_scan(struct placeholder_scan *s, struct sv piece,
 		      char out[PLACEHOLDER_SIZE]);
 

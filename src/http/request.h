@@ -60,7 +60,8 @@ struct http_request {
 
 struct http_response {
 	uint16_t status;	/* 100 to 599 */
-	struct http_fields fields; /* end-to-end ones, as above */
+	struct http_fields fields; /* end-to-end ones, as above; the answer to
+				      HEAD keeps its content-length here */
 	enum http_body body;
 	uint64_t length;
 	bool close;		/* the origin's connection ends after it */

@@ -6,6 +6,7 @@
 #ifndef HTTP_SPELLING_H
 #define HTTP_SPELLING_H
 
+#include "err.h"
 #include "sv.h"
 
 /* Bytes that the longest spelling of one character takes: "\\u00XX". */

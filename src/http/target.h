@@ -28,6 +28,9 @@ must_check const char *host_canonical(struct sv raw, char out[HTTP_HOST_MAX],
  * last label is a number.
  */
 bool host_is_literal(struct sv host);
+/* What the functions below return for an address in place of a name: worth a
+ * status of its own (403), since nothing is malformed. */
+extern const char target_literal[];
 
 /* 1 to 65535, digits only, no leading zero. */
 bool port_parse(struct sv raw, uint16_t *ret);

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Spellings of one text: see spelling.h.
+ *
+ * At each character the input is read in one way only, so a match is linear.
+ * That needs care with a text that itself has '%', '\' or '&': where escapes
+ * are expected those must be escaped too, where they are not they stand for
+ * themselves.  Such a text is tried once for each set of escapes; any other
+ * text once, with all of them.
+ */
+#include "spelling.h"
+
+enum { PERCENT = 1, JSON = 2, HTML = 4, ALL = PERCENT | JSON | HTML };
+
+static bool is_same(const struct spelling *s, char want, int got)
+{
+	if ((uint8_t)want == got)
+		return true;
+	if (s->fold && got >= 0 && got < 0x80 &&
+	    ascii_lower(want) == ascii_lower((char)got))
+		return true;
+	return s->url64 && ((want == '+' && got == '-') ||
+			    (want == '/' && got == '_'));
+}
+
+/* n hexadecimal digits at v, or -1. */
+static int hex_digits(struct sv v, size_t n)
+{
+	int value = 0;
+
+	if (v.n < n)
+		return -1;
+	for (size_t i = 0; i < n; i++) {
+		int digit = hex_value(v.p[i]);
+
+		if (digit < 0)
+			return -1;
+		value = value << 4 | digit;
+	}
+	return value;
+}
+
+static enum spelled yes(size_t n, size_t *len)
+{
+	*len = n;
+	return SPELLED_YES;
+}
+
+/* %XX, and %25XX of who encodes twice. */
+static enum spelled percent_match(const struct spelling *s, char want,
+				  struct sv in, size_t *len)
+{
+	int byte = hex_digits(sv_from(in, 1), 2);
+
+	if (in.n < 3)
+		return SPELLED_PART;
+	if (is_same(s, want, byte))
+		return yes(3, len);
+	if (byte != '%')
+		return SPELLED_NO;
+	if (in.n < 5)
+		return SPELLED_PART;
+	return is_same(s, want, hex_digits(sv_from(in, 3), 2)) ? yes(5, len)
+							       : SPELLED_NO;
+}
+
+/* \u00XX, \xXX, a backslash before punctuation; with one more backslash for
+ * JSON inside of JSON. */
+static enum spelled json_match(const struct spelling *s, char want,
+			       struct sv in, size_t *len)
+{
+	size_t i = 1, digits;
+
+	if (in.n > 1 && in.p[1] == '\\' && want != '\\')
+		i = 2;
+	if (in.n <= i)
+		return SPELLED_PART;
+	if (in.p[i] != 'u' && in.p[i] != 'x') {
+		if (is_alpha(want) || is_digit(want))
+			return SPELLED_NO;
+		return is_same(s, want, (uint8_t)in.p[i]) ? yes(i + 1, len)
+							  : SPELLED_NO;
+	}
+	digits = in.p[i] == 'u' ? 4 : 2;
+	if (in.n < i + 1 + digits)
+		return SPELLED_PART;
+	return is_same(s, want, hex_digits(sv_from(in, i + 1), digits))
+		       ? yes(i + 1 + digits, len) : SPELLED_NO;
+}
+
+/* The character that an HTML entity (without '&' and ';') names, or -1. */
+static int entity(struct sv name)
+{
+	static const struct {
+		struct sv name;
+		char c;
+	} entities[] = {
+		{ SV("amp"), '&' }, { SV("lt"), '<' }, { SV("gt"), '>' },
+		{ SV("quot"), '"' }, { SV("apos"), '\'' },
+	};
+	int value = 0;
+
+	for (size_t i = 0; i < sizeof(entities) / sizeof(entities[0]); i++)
+		if (sv_eq(name, entities[i].name))
+			return entities[i].c;
+	if (name.n < 2 || name.p[0] != '#')
+		return -1;
+	if (name.p[1] == 'x' || name.p[1] == 'X')
+		return hex_digits(sv_from(name, 2), name.n - 2);
+	for (size_t i = 1; i < name.n; i++) {
+		if (!is_digit(name.p[i]))
+			return -1;
+		value = value * 10 + (name.p[i] - '0');
+	}
+	return value;
+}
+
+static enum spelled html_match(const struct spelling *s, char want,
+			       struct sv in, size_t *len)
+{
+	size_t end = sv_find(sv_head(in, SPELLING_MAX), ';');
+
+	if (end == in.n)
+		return in.n < SPELLING_MAX ? SPELLED_PART : SPELLED_NO;
+	if (in.p[end < in.n ? end : 0] != ';')
+		return SPELLED_NO;
+	return is_same(s, want, entity(sv_of(in.p + 1, end - 1)))
+		       ? yes(end + 1, len) : SPELLED_NO;
+}
+
+static enum spelled char_match(const struct spelling *s, char want,
+			       struct sv in, int escapes, size_t *len)
+{
+	if (in.n == 0)
+		return SPELLED_PART;
+	if (in.p[0] == '%' && (escapes & PERCENT))
+		return percent_match(s, want, in, len);
+	if (in.p[0] == '\\' && (escapes & JSON))
+		return json_match(s, want, in, len);
+	if (in.p[0] == '&' && (escapes & HTML))
+		return html_match(s, want, in, len);
+	return is_same(s, want, (uint8_t)in.p[0]) ? yes(1, len) : SPELLED_NO;
+}
+
+static enum spelled text_match(const struct spelling *s, struct sv in,
+			       int escapes, size_t *len)
+{
+	size_t at = 0;
+
+	for (size_t i = 0; i < s->text.n; i++) {
+		size_t n;
+		enum spelled r = char_match(s, s->text.p[i],
+					    sv_of(in.p + at, in.n - at),
+					    escapes, &n);
+
+		if (r != SPELLED_YES)
+			return r;
+		at += n;
+	}
+	return yes(at, len);
+}
+
+static bool has_introducer(struct sv text)
+{
+	return sv_find(text, '%') < text.n || sv_find(text, '\\') < text.n ||
+	       sv_find(text, '&') < text.n;
+}
+
+enum spelled spelling_match(const struct spelling *s, struct sv in,
+			    size_t *len)
+{
+	enum spelled best = text_match(s, in, ALL, len);
+
+	if (best == SPELLED_PART || !has_introducer(s->text))
+		return best;
+	for (int escapes = 0; escapes < ALL; escapes++) {
+		size_t n;
+		enum spelled r = text_match(s, in, escapes, &n);
+
+		if (r == SPELLED_PART)
+			return r;
+		if (r == SPELLED_YES && (best == SPELLED_NO || n > *len)) {
+			best = SPELLED_YES;
+			*len = n;
+		}
+	}
+	return best;
+}
+
+size_t spelling_base64(struct sv v, unsigned alignment, char *out)
+{
+	static const char digits[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+		"0123456789+/";
+	/* In bits of the longer text: v is [8k, 8k + 8n). */
+	size_t first = (8 * alignment + 5) / 6;
+	size_t last = 8 * (alignment + v.n) / 6;
+	size_t n = 0;
+
+	for (size_t digit = first; digit < last; digit++) {
+		size_t bit = 6 * digit - 8 * alignment;
+		uint8_t high = (uint8_t)v.p[bit / 8];
+		uint8_t low = bit / 8 + 1 < v.n ? (uint8_t)v.p[bit / 8 + 1] : 0;
+		unsigned both = (unsigned)high << 8 | low;
+
+		out[n++] = digits[both >> (10 - bit % 8) & 63];
+	}
+	return n;
+}
