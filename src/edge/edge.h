@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * edge: the process that faces the agent.
+ *
+ * It accepts every connection that leaves the sandbox, ends TLS, parses HTTP
+ * and DNS, asks warden about each request, and carries the bodies of allowed
+ * ones over a stream to dial.  It holds no secret, opens no file and makes no
+ * socket; what it reads is hostile.
+ *
+ *	edge.c		start, the channels to warden, the one timer
+ *	listener.c	captured connections, where they were meant to go
+ *	conn.c		one connection: its bytes, its states, its end
+ *	handshake.c	TLS on a connection; certificates from vault
+ *	inbound.c	requests: head, verdict, body to dial
+ *	outbound.c	responses: from dial, or a page of our own
+ *	proxy.c		the explicit proxy: CONNECT and absolute form
+ *	page.c		what a refusal looks like
+ *	dns.c names.c	every name has a synthetic address
+ */
+#ifndef EDGE_EDGE_H
+#define EDGE_EDGE_H
+
+#include "channel.h"
+#include "names.h"
+
+struct conn;
+struct tls_server;
+
+enum { EDGE_CONNS_MAX = 4096, EDGE_CONN_SLOTS = 1024 };
+
+struct edge {
+	struct loop *loop;
+	struct channel warden;
+	struct channel vault;		/* open only with intercept */
+	bool intercept;
+	struct names *names;
+	struct tls_server *tls;
+	struct watch listener, dns;	/* their descriptors are owned */
+	struct conn *slots[EDGE_CONN_SLOTS];	/* by number */
+	struct conn *dead;		/* freed when no callback can be on */
+	struct timer tick, burial;
+	unsigned n_conns, max_conns;
+	bool accepts;			/* the listener is being watched for more */
+	uint32_t last_number;
+};
+
+/*
+ * Sends to warden, or ends the process: what cannot be asked or recorded must
+ * not go on.
+ */
+void edge_tell(struct edge *g, const struct msg *m);
+/* REFUSED, with the host and the port that were meant. */
+void edge_refused(struct edge *g, uint32_t conn, struct sv host, uint16_t port,
+		  struct sv reason);
+
+/* The tick runs while there is something to look after. */
+void edge_need_tick(struct edge *g);
+
+/* listener.c */
+must_check int listener_start(struct edge *g, int fd, struct err *e);
+/* Accepts again after a connection ended or warden took what was queued. */
+void listener_resume(struct edge *g);
+
+#endif

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * TLS on a connection of the agent: see handshake.h.
+ *
+ * The name of the connection is what CONNECT or the synthetic address said; a
+ * server name in the ClientHello must be that very name.  It is the host of
+ * every request that follows.  The handshake then waits until vault has signed
+ * a certificate for it.
+ *
+ * A literal address has no name.  Without a server name there is nothing to
+ * answer with, and the handshake is refused; with one, the client gets a
+ * certificate for it, so that it can read why its requests are refused.
+ */
+#include "handshake.h"
+
+#include "server.h"
+#include "target.h"
+
+void handshake_start(struct conn *c)
+{
+	struct err e = { 0 };
+
+	c->tls = tls_server_accept(c->edge->tls, c->watch.fd, &e);
+	if (!c->tls) {
+		conn_abort(c);
+		return;
+	}
+	conn_set_state(c, CONN_HANDSHAKE);
+}
+
+static void refuse(struct conn *c, enum tls_alert alert, struct sv reason)
+{
+	conn_refused(c, reason);
+	tls_refuse(c->tls, alert);
+}
+
+static void ask_vault(struct conn *c)
+{
+	struct msg m = { .kind = MSG_SIGN };
+	struct err e = { 0 };
+
+	/* One question for a name that is asked for already. */
+	for (size_t i = 0; i < EDGE_CONN_SLOTS; i++)
+		for (struct conn *o = c->edge->slots[i]; o; o = o->next)
+			if (o->wait_cert && o != c &&
+			    sv_eq(conn_host(o), conn_host(c))) {
+				c->wait_cert = true;
+				return;
+			}
+	c->wait_cert = true;
+	m.SIGN.name = conn_host(c);
+	if (channel_send(&c->edge->vault, &m, &e) < 0) {
+		c->wait_cert = false;
+		refuse(c, TLS_ALERT_INTERNAL_ERROR,
+		       SV("no certificate: vault does not answer"));
+	}
+}
+
+/* The ClientHello was read: whose certificate is wanted? */
+static void choose_certificate(struct conn *c)
+{
+	char text[HTTP_HOST_MAX];
+	struct sv sni = tls_sni(c->tls), name = { 0 };
+
+	if (sni.n && (host_canonical(sni, text, &name) ||
+		      host_is_literal(name) || name.n != sni.n)) {
+		refuse(c, TLS_ALERT_UNRECOGNIZED_NAME,
+		       SV("the TLS server name is not a host name"));
+		return;
+	}
+	if (!c->edge->intercept) {
+		if (name.n && !c->host_n)
+			conn_set_host(c, name, c->dest.port);
+		refuse(c, TLS_ALERT_ACCESS_DENIED,
+		       SV("no rule allows any TLS request"));
+		return;
+	}
+	if (!c->host_n && !name.n) {
+		refuse(c, TLS_ALERT_ACCESS_DENIED,
+		       SV("a literal address is never dialled; use a host"
+			  " name"));
+		return;
+	}
+	if (!c->host_n)
+		conn_set_host(c, name, c->dest.port);
+	if (name.n && !sv_eq(name, conn_host(c))) {
+		refuse(c, TLS_ALERT_UNRECOGNIZED_NAME,
+		       SV("the TLS server name is another than the name that"
+			  " was connected to"));
+		return;
+	}
+	if (!tls_use_cached(c->tls, conn_host(c)))
+		ask_vault(c);
+}
+
+static void failed(struct conn *c, const struct err *e)
+{
+	if (tls_is_distrusted(c->tls))
+		conn_refused(c, SV("the client does not trust the sandbox's"
+				   " certificate: it pins one or brings its own"
+				   " roots"));
+	(void)e;
+	conn_close(c);
+}
+
+bool handshake_step(struct conn *c)
+{
+	struct err e = { 0 };
+
+	if (c->wait_cert)
+		return false;
+	switch (tls_handshake(c->tls, &e)) {
+	case TLS_OK:
+		conn_set_state(c, CONN_HEAD);
+		c->readable = true;
+		return true;
+	case TLS_WANT_CERT:
+		choose_certificate(c);
+		return true;
+	case TLS_WANT_READ:
+		c->want_read = true;
+		return false;
+	case TLS_WANT_WRITE:
+		c->want_write = true;
+		return false;
+	case TLS_EOF:
+	case TLS_CUT:
+	case TLS_FAILED:
+		failed(c, &e);
+		return true;
+	}
+	return false;
+}
+
+static void on_signed(struct conn *c, const struct msg_CERTIFICATE *m)
+{
+	struct err e = { 0 };
+
+	c->wait_cert = false;
+	if (m->der.n == 0)
+		refuse(c, TLS_ALERT_ACCESS_DENIED,
+		       SV("no certificate is signed for that name"));
+	else if (tls_use_certificate(c->tls, m->name, m->der, &e) < 0)
+		refuse(c, TLS_ALERT_INTERNAL_ERROR,
+		       SV("the signed certificate is unusable"));
+	conn_run(c);
+}
+
+int handshake_on_vault(struct channel *vault, struct msg *m, struct err *e)
+{
+	struct edge *g = container_of(vault, struct edge, vault);
+
+	if (m->kind != MSG_CERTIFICATE)
+		return err_kind(e, ERR_PROTO, "unexpected %s",
+				msg_name(m->kind));
+	for (size_t i = 0; i < EDGE_CONN_SLOTS; i++)
+		for (struct conn *c = g->slots[i], *next; c; c = next) {
+			next = c->next;
+			if (c->wait_cert &&
+			    sv_eq(conn_host(c), m->CERTIFICATE.name))
+				on_signed(c, &m->CERTIFICATE);
+		}
+	return 0;
+}

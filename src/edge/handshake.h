@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* TLS on a connection of the agent, up to its first request. */
+#ifndef EDGE_HANDSHAKE_H
+#define EDGE_HANDSHAKE_H
+
+#include "conn.h"
+
+/* The first byte of a ClientHello is there. */
+void handshake_start(struct conn *c);
+bool handshake_step(struct conn *c);
+/* CERTIFICATE, for all connections that wait for that name. */
+int handshake_on_vault(struct channel *c, struct msg *m, struct err *e);
+
+#endif

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The listener: every TCP connection that leaves the sandbox.
+ *
+ * It is a transparent dual-stack socket in the sandbox's network namespace, so
+ * getsockname() of what it accepts is where the agent wanted to go, IPv4 as
+ * ::ffff:a.b.c.d.
+ *
+ * Above the maximum of connections, without descriptors, and while warden is
+ * behind, nothing is accepted and the listener is not watched: the kernel's
+ * backlog waits, nobody spins.
+ */
+#include <arpa/inet.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "conn.h"
+#include "own.h"
+
+enum { ACCEPT_BATCH = 16 };
+
+static bool may_accept(const struct edge *g)
+{
+	return g->n_conns < g->max_conns && !channel_is_full(&g->warden);
+}
+
+static void listener_update(struct edge *g, bool accepts)
+{
+	g->accepts = accepts;
+	loop_events(g->loop, &g->listener, accepts ? EPOLLIN : 0);
+	edge_need_tick(g);
+}
+
+void listener_resume(struct edge *g)
+{
+	if (!g->accepts && may_accept(g))
+		listener_update(g, true);
+}
+
+/* ::ffff:a.b.c.d becomes a plain IPv4 address. */
+static void dest_of(const struct sockaddr_in6 *sa, struct dest *ret)
+{
+	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
+	const uint8_t *a = sa->sin6_addr.s6_addr;
+
+	*ret = (struct dest){ .port = ntohs(sa->sin6_port) };
+	if (memcmp(a, mapped, sizeof mapped) == 0) {
+		ret->number = names_of_v4(a + 12);
+		(void)inet_ntop(AF_INET, a + 12, ret->text, sizeof ret->text);
+	} else {
+		ret->number = names_of_v6(a);
+		(void)inet_ntop(AF_INET6, a, ret->text, sizeof ret->text);
+	}
+}
+
+static int where_to(int fd, struct dest *ret)
+{
+	struct sockaddr_storage sa = { 0 };
+	socklen_t n = sizeof sa;
+
+	if (getsockname(fd, (struct sockaddr *)&sa, &n) < 0)
+		return -1;
+	if (sa.ss_family == AF_INET) {
+		const struct sockaddr_in *in = (const void *)&sa;
+		const uint8_t *a = (const void *)&in->sin_addr;
+
+		*ret = (struct dest){ .port = ntohs(in->sin_port),
+				      .number = names_of_v4(a) };
+		(void)inet_ntop(AF_INET, a, ret->text, sizeof ret->text);
+		return 0;
+	}
+	if (sa.ss_family != AF_INET6)
+		return -1;
+	dest_of((const void *)&sa, ret);
+	return 0;
+}
+
+static void on_ready(struct watch *w, uint32_t events)
+{
+	struct edge *g = container_of(w, struct edge, listener);
+	int one = 1;
+
+	(void)events;
+	for (int i = 0; i < ACCEPT_BATCH; i++) {
+		auto_fd int fd = -1;
+		struct dest dest = { 0 };
+
+		if (!may_accept(g)) {
+			listener_update(g, false);
+			return;
+		}
+		fd = accept4(w->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+		if (fd < 0) {
+			/* Out of descriptors or memory: a connection that ends
+			 * frees some, and the tick tries again. */
+			if (errno == EMFILE || errno == ENFILE ||
+			    errno == ENOBUFS || errno == ENOMEM)
+				listener_update(g, false);
+			return;
+		}
+		(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one,
+				 sizeof one);
+		if (where_to(fd, &dest) == 0)
+			conn_start(g, &fd, &dest);
+	}
+}
+
+int listener_start(struct edge *g, int fd, struct err *e)
+{
+	g->listener.ready = on_ready;
+	g->accepts = true;
+	return loop_watch(g->loop, &g->listener, fd, EPOLLIN, e);
+}

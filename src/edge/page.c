@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The answers that edge gives by itself: see page.h.
+ *
+ * What they quote comes from the agent or from the policy.  In the head only
+ * printable ASCII passes, so that no answer can be split; in the body it goes
+ * through the JSON writer, or through buf_put_visible().
+ */
+#include "page.h"
+
+#include "h1_response.h"
+#include "json.h"
+#include "own.h"
+
+enum { PHRASE_MAX = 180, SLUG_MAX = 64, REQUEST_MAX = 1024 };
+
+bool page_wants_plain(struct sv user_agent)
+{
+	return sv_starts(user_agent, SV("git/"));
+}
+
+static void put_ascii(struct buf *b, struct sv v, size_t max)
+{
+	for (size_t i = 0; i < v.n && i < max; i++)
+		buf_putc(b, v.p[i] >= ' ' && v.p[i] <= '~' ? v.p[i] : '?');
+}
+
+/* "no rule allows GET of this" as "no-rule-allows-get-of-this". */
+static void put_slug(struct buf *b, struct sv v)
+{
+	bool dash = false;
+	size_t start = b->n;
+
+	for (size_t i = 0; i < v.n && b->n - start < SLUG_MAX; i++) {
+		char c = ascii_lower(v.p[i]);
+
+		if (!is_alpha(c) && !is_digit(c)) {
+			dash = b->n > start;
+			continue;
+		}
+		if (dash)
+			buf_putc(b, '-');
+		dash = false;
+		buf_putc(b, c);
+	}
+	if (b->n == start)
+		buf_puts(b, "policy");
+}
+
+static bool is_denial(const struct page *p)
+{
+	return p->status == 403 || p->status == 426;
+}
+
+static const char *advice_of(const struct page *p)
+{
+	if (is_denial(p) && p->allow_with.n)
+		return "This is the policy of the sandbox, not a fault: another"
+		       " try, another tool or another way will not help. The"
+		       " person who started stockade can add the line in"
+		       " allow_with.";
+	if (is_denial(p))
+		return "This is the policy of the sandbox, not a fault: another"
+		       " try, another tool or another way will not help.";
+	if (p->status >= 500)
+		return "The request was not refused by policy; it could not be"
+		       " carried out.";
+	return "The request is malformed or too large; it was not sent on.";
+}
+
+static const char *error_of(const struct page *p)
+{
+	return is_denial(p) ? "denied by stockade" :
+	       p->status >= 500 ? "failed in stockade" : "refused by stockade";
+}
+
+static void put_or_null(struct json *j, const char *key, struct sv v)
+{
+	json_key(j, key);
+	if (v.n)
+		json_sv(j, v);
+	else
+		json_nil(j);
+}
+
+static void put_json(struct buf *b, const struct page *p)
+{
+	struct json j = json_pretty(b);
+
+	json_open(&j, '{');
+	json_put_str(&j, "error", error_of(p));
+	put_or_null(&j, "request", sv_head(p->request, REQUEST_MAX));
+	put_or_null(&j, "rule", p->rule);
+	json_put_sv(&j, "reason", p->reason);
+	put_or_null(&j, "allow_with", p->allow_with);
+	json_put_str(&j, "advice", advice_of(p));
+	json_close(&j, '}');
+	buf_putc(b, '\n');
+}
+
+static void put_line(struct buf *b, const char *name, struct sv v)
+{
+	if (v.n == 0)
+		return;
+	buf_puts(b, name);
+	buf_put_visible(b, v);
+	buf_putc(b, '\n');
+}
+
+static void put_plain(struct buf *b, const struct page *p)
+{
+	buf_printf(b, "%s: ", error_of(p));
+	buf_put_visible(b, p->reason);
+	buf_putc(b, '\n');
+	put_line(b, "request: ", sv_head(p->request, REQUEST_MAX));
+	put_line(b, "rule: ", p->rule);
+	put_line(b, "allowed with: ", p->allow_with);
+	buf_printf(b, "%s\n", advice_of(p));
+}
+
+void page_put(struct buf *out, const struct page *p)
+{
+	auto_buf struct buf body = buf_new(PAGE_MAX);
+
+	if (p->plain)
+		put_plain(&body, p);
+	else
+		put_json(&body, p);
+	if (body.full) {
+		/* Quoting can grow what it quotes; the reason is said above. */
+		buf_reset(&body);
+		buf_puts(&body, p->plain ? "denied by stockade\n" :
+				"{\"error\": \"denied by stockade\"}\n");
+	}
+	buf_printf(out, "HTTP/1.1 %u %s by stockade: ", p->status,
+		   h1_phrase(p->status));
+	put_ascii(out, p->reason, PHRASE_MAX);
+	buf_printf(out, "\r\nContent-Type: %s\r\nContent-Length: %zu\r\n",
+		   p->plain ? "text/plain" : "application/json", body.n);
+	if (is_denial(p)) {
+		buf_puts(out, "Stockade-Denied: ");
+		put_slug(out, p->reason);
+		buf_puts(out, "\r\n");
+	}
+	if (p->status == 426)
+		buf_puts(out, "Upgrade: HTTP/1.1\r\n");
+	buf_puts(out, "Cache-Control: no-store\r\n");
+	if (p->close)
+		buf_puts(out, p->status == 426 ?
+			 "Connection: upgrade, close\r\n\r\n" :
+			 "Connection: close\r\n\r\n");
+	else if (p->http10)
+		buf_puts(out, "Connection: keep-alive\r\n\r\n");
+	else
+		buf_puts(out, "\r\n");
+	if (!p->head_only)
+		buf_put(out, buf_sv(&body));
+}

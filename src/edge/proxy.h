@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The explicit proxy, proxy.stockade:3128. */
+#ifndef EDGE_PROXY_H
+#define EDGE_PROXY_H
+
+#include "inbound.h"
+
+/* CONNECT: answers it, and what follows must be TLS for that host. */
+void proxy_connect(struct conn *c);
+/* Absolute form: the connection is for the request's host from now on. */
+void proxy_retarget(struct conn *c);
+
+#endif
