@@ -32,14 +32,20 @@ int err_ctx(struct err *e, const char *fmt, ...)
 {
 	char inner[sizeof e->msg];
 	va_list ap;
-	int n;
+	size_t n, rest;
 
 	memcpy(inner, e->msg, sizeof inner);
 	va_start(ap, fmt);
-	n = vsnprintf(e->msg, sizeof e->msg, fmt, ap);
+	(void)vsnprintf(e->msg, sizeof e->msg - 2, fmt, ap);
 	va_end(ap);
-	if (n >= 0 && (size_t)n < sizeof e->msg)
-		(void)snprintf(e->msg + n, sizeof e->msg - (size_t)n, ": %s",
-			       inner);
+	n = strlen(e->msg);
+	memcpy(e->msg + n, ": ", 2);
+	n += 2;
+	/* The cause may lose its end, the context never its beginning. */
+	rest = strnlen(inner, sizeof inner - 1);
+	if (rest > sizeof e->msg - 1 - n)
+		rest = sizeof e->msg - 1 - n;
+	memcpy(e->msg + n, inner, rest);
+	e->msg[n + rest] = '\0';
 	return -1;
 }

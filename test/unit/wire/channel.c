@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Channels: order, descriptors, back-pressure, the end. */
+#include "channel.h"
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "own.h"
+#include "tap.h"
+
+struct peer {
+	struct channel channel;
+	struct loop *loop;
+	unsigned messages, closed, drained;
+	struct err why;
+	uint32_t last;
+	int fd;
+	unsigned stop_at;
+};
+
+static int on_message(struct channel *c, struct msg *m, struct err *e)
+{
+	struct peer *p = container_of(c, struct peer, channel);
+
+	p->messages++;
+	if (m->kind == MSG_SOCKET) {
+		if (m->SOCKET.conn == 666)
+			return err_kind(e, ERR_PROTO, "no such thing");
+		p->last = m->SOCKET.conn;
+		if (m->n_fds) {
+			p->fd = m->fds[0];
+			m->fds[0] = -1;
+		}
+	}
+	if (p->messages == p->stop_at)
+		loop_stop(p->loop);
+	return 0;
+}
+
+static void on_closed(struct channel *c, const struct err *e)
+{
+	struct peer *p = container_of(c, struct peer, channel);
+
+	p->closed++;
+	if (e)
+		p->why = *e;
+	loop_stop(p->loop);
+}
+
+static void on_drained(struct channel *c)
+{
+	container_of(c, struct peer, channel)->drained++;
+}
+
+static void open_pair(struct loop *l, struct peer *from, struct peer *to)
+{
+	int fds[2] = { -1, -1 };
+	struct err e;
+
+	*from = *to = (struct peer){ .loop = l, .fd = -1 };
+	from->channel.message = to->channel.message = on_message;
+	from->channel.closed = to->channel.closed = on_closed;
+	from->channel.drained = on_drained;
+	CHECK(channel_pair(fds, &e) == 0);
+	CHECK(channel_open(&from->channel, l, fds[0], ROLE_RESOLVE, ROLE_DIAL,
+			   PHASE_RUN, &e) == 0);
+	CHECK(channel_open(&to->channel, l, fds[1], ROLE_DIAL, ROLE_RESOLVE,
+			   PHASE_RUN, &e) == 0);
+}
+
+static struct msg socket_msg(uint32_t conn)
+{
+	struct msg m = { .kind = MSG_SOCKET };
+
+	m.SOCKET.conn = conn;
+	return m;
+}
+
+static void test_channel_queues_what_the_kernel_does_not_take(void)
+{
+	struct err e;
+	struct loop *l = loop_new(&e);
+	struct peer a, b;
+	unsigned sent = 0;
+
+	open_pair(l, &a, &b);
+	while (!channel_is_full(&a.channel) && sent < 100000) {
+		struct msg m = socket_msg(sent++);
+
+		CHECK(channel_send(&a.channel, &m, &e) == 0);
+	}
+	for (int i = 0; i < 10; i++) {
+		struct msg m = socket_msg(sent++);
+
+		CHECK(channel_send(&a.channel, &m, &e) == 0);
+	}
+	b.stop_at = sent;
+	CHECK(loop_run(l, &e) == 0);
+	CHECK_INT(b.messages, sent);
+	CHECK_INT(b.last, sent - 1);	/* in order, to the last */
+	CHECK(!channel_is_full(&a.channel));
+	CHECK(a.drained >= 1);
+	channel_close(&a.channel);
+	channel_close(&b.channel);
+	loop_free(l);
+}
+
+static void test_channel_carries_a_descriptor(void)
+{
+	struct err e;
+	struct loop *l = loop_new(&e);
+	struct peer a, b;
+	struct msg m = socket_msg(1);
+	int pipes[2];
+	char c = 0;
+
+	open_pair(l, &a, &b);
+	CHECK(pipe(pipes) == 0);
+	m.n_fds = 1;
+	m.fds[0] = pipes[0];
+	b.stop_at = 1;
+	CHECK(channel_send(&a.channel, &m, &e) == 0);
+	CHECK(loop_run(l, &e) == 0);
+	CHECK(write(pipes[1], "x", 1) == 1);
+	CHECK(b.fd >= 0 && read(b.fd, &c, 1) == 1 && c == 'x');
+	(void)close(pipes[0]);
+	(void)close(pipes[1]);
+	close_fd(&b.fd);
+	channel_close(&a.channel);
+	channel_close(&b.channel);
+	loop_free(l);
+}
+
+static void test_channel_refused_message_ends_it_with_the_reason(void)
+{
+	struct err e;
+	struct loop *l = loop_new(&e);
+	struct peer a, b;
+	struct msg m = socket_msg(666);
+
+	open_pair(l, &a, &b);
+	CHECK(channel_send(&a.channel, &m, &e) == 0);
+	CHECK(loop_run(l, &e) == 0);
+	CHECK_INT(b.closed, 1);
+	CHECK_INT(b.why.kind, ERR_PROTO);
+	CHECK(!channel_is_open(&b.channel));
+	channel_close(&a.channel);
+	loop_free(l);
+}
+
+static void test_channel_garbage_ends_it(void)
+{
+	struct err e;
+	struct loop *l = loop_new(&e);
+	struct peer a, b;
+
+	open_pair(l, &a, &b);
+	CHECK(send(a.channel.watch.fd, "\xff\xff", 2, 0) == 2);
+	CHECK(loop_run(l, &e) == 0);
+	CHECK_INT(b.closed, 1);
+	CHECK_INT(b.messages, 0);
+	CHECK_INT(b.why.kind, ERR_PROTO);
+	channel_close(&a.channel);
+	loop_free(l);
+}
+
+static void test_channel_peer_gone_is_no_error(void)
+{
+	struct err e;
+	struct loop *l = loop_new(&e);
+	struct peer a, b;
+
+	open_pair(l, &a, &b);
+	channel_close(&a.channel);
+	CHECK(loop_run(l, &e) == 0);
+	CHECK_INT(b.closed, 1);
+	CHECK_INT(b.why.kind, ERR_NONE);
+	CHECK_INT(a.closed, 0);
+	loop_free(l);
+}
+
+static void test_channel_last_message_before_the_end_arrives(void)
+{
+	struct err e;
+	struct loop *l = loop_new(&e);
+	struct peer a, b;
+	struct msg m = socket_msg(5);
+
+	open_pair(l, &a, &b);
+	CHECK(channel_send(&a.channel, &m, &e) == 0);
+	channel_close(&a.channel);
+	CHECK(loop_run(l, &e) == 0);
+	CHECK_INT(b.messages, 1);
+	CHECK_INT(b.closed, 1);
+	loop_free(l);
+}
+
+int main(void)
+{
+	RUN(test_channel_queues_what_the_kernel_does_not_take);
+	RUN(test_channel_carries_a_descriptor);
+	RUN(test_channel_refused_message_ends_it_with_the_reason);
+	RUN(test_channel_garbage_ends_it);
+	RUN(test_channel_peer_gone_is_no_error);
+	RUN(test_channel_last_message_before_the_end_arrives);
+	return tap_done();
+}
