@@ -3,11 +3,14 @@
  * Seccomp filters: rules to a program, and its installation.
  *
  * A rule says what happens to one system call.  Without checks that is its
- * verdict; with checks, the first check that matches decides, and the rule's
- * verdict is what is left.  Calls without a rule get the filter's default.
+ * verdict; with checks, the first group of checks that matches decides, and
+ * the rule's verdict is what is left.  Calls without a rule get the fallback,
+ * which cannot be "allow".
  *
- * Arguments are compared by their low 32 bits, as the kernel itself takes an
- * int, unless `wide` is set: then the high half must be zero to match.
+ * Arguments are compared by their low 32 bits.  That is exact for every
+ * argument that the rules look at: each is an int, an unsigned int or a
+ * bit set of which the kernel itself drops the high half, so that garbage in
+ * the high half must not make a difference.
  */
 #ifndef KERNEL_SECCOMP_H
 #define KERNEL_SECCOMP_H
@@ -22,23 +25,27 @@
 /* Verdicts, as the kernel encodes them. */
 #define VERDICT_ALLOW SECCOMP_RET_ALLOW
 #define VERDICT_KILL SECCOMP_RET_KILL_PROCESS
-#define VERDICT_ERRNO(n) (SECCOMP_RET_ERRNO | ((uint32_t)(n) & SECCOMP_RET_DATA))
+#define VERDICT_ERRNO(n) (SECCOMP_RET_ERRNO | (uint32_t)(n))
+
+/* Numbers are below this on every architecture. */
+enum { SECCOMP_NUMBERS = 1024 };
 
 enum seccomp_op {
-	SECCOMP_EQ = 1,		/* (arg & mask) == value */
+	SECCOMP_END = 0,
+	SECCOMP_EQ,		/* (arg & mask) == value */
 	SECCOMP_NE,		/* (arg & mask) != value */
-	SECCOMP_ANY,		/* (arg & mask) != 0 */
+	SECCOMP_ANY,		/* (arg & mask) != 0; value is not used */
 };
 
-/* One comparison; with `and` the next one must match as well. */
+/* One comparison.  With `and` the group goes on with the next one; the last
+ * of a group has the verdict for when all of it matches. */
 struct seccomp_check {
-	uint8_t op;		/* enum seccomp_op; 0 ends the list */
+	uint8_t op;		/* enum seccomp_op; SECCOMP_END ends the list */
 	uint8_t arg;		/* 0..5 */
 	bool and;
-	bool wide;
 	uint32_t mask;		/* 0 means all bits */
 	uint32_t value;
-	uint32_t verdict;	/* of the last comparison of a chain */
+	uint32_t verdict;
 };
 
 struct seccomp_rule {
@@ -51,15 +58,18 @@ struct seccomp_rule {
 struct seccomp_filter {
 	const struct seccomp_rule *rules;	/* in any order, no number twice */
 	size_t n;
-	uint32_t fallback;	/* for a number without a rule */
+	uint32_t fallback;	/* for a number without a rule, and x32 */
 };
 
-/* Any other architecture than the native one kills the process; the x32 bit
- * is ENOSYS. */
+/* Any other architecture than the native one kills the process. */
 must_check int seccomp_compile(const struct seccomp_filter *filter,
 			       struct bpf *ret, struct err *e);
 /* For every thread of the process; needs no_new_privs. */
 must_check int seccomp_install(const struct seccomp_filter *filter,
 			       struct err *e);
+
+/* For tables: a row named after its call. */
+#define SECCOMP_ROW(call, what, with) \
+	{ .nr = SYS_##call, .verdict = (what), .checks = (with), .name = #call }
 
 #endif
