@@ -1,0 +1,572 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "server.h"
+
+#include <openssl/err.h>
+#include <openssl/pem.h>
+#include <openssl/x509v3.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "authority.h"
+#include "own.h"
+#include "pki.h"
+#include "tap.h"
+
+static struct tls_server *server;
+static struct authority *authority;
+
+/* One connection: our end, and a plain OpenSSL client. */
+struct link {
+	int fds[2];
+	struct tls *t;
+	SSL_CTX *ctx;
+	SSL *peer;
+	struct err why;
+	enum tls_status status;
+};
+
+static X509 *ca_certificate(void)
+{
+	struct sv pem = authority_pem(authority);
+	BIO *bio = BIO_new_mem_buf(pem.p, (int)pem.n);
+	X509 *x = PEM_read_bio_X509(bio, NULL, NULL, NULL);
+
+	BIO_free(bio);
+	return x;
+}
+
+/* The client trusts the CA unless it `pins`; sni may be NULL. */
+static void link_up(struct link *l, const char *sni, bool pins)
+{
+	X509 *ca = ca_certificate();
+
+	*l = (struct link){ 0 };
+	pki_sockets(l->fds);
+	l->ctx = pki_context(false);
+	SSL_CTX_set_verify(l->ctx, SSL_VERIFY_PEER, NULL);
+	if (!pins)
+		X509_STORE_add_cert(SSL_CTX_get_cert_store(l->ctx), ca);
+	X509_free(ca);
+	l->peer = pki_peer(l->ctx, l->fds[1], false);
+	if (sni) {
+		SSL_set_tlsext_host_name(l->peer, sni);
+		SSL_set1_host(l->peer, sni);
+	}
+	l->t = tls_server_accept(server, l->fds[0], &l->why);
+}
+
+static void link_down(struct link *l)
+{
+	tls_free(l->t);
+	SSL_free(l->peer);
+	SSL_CTX_free(l->ctx);
+	close(l->fds[0]);
+	close(l->fds[1]);
+	ERR_clear_error();
+}
+
+/* Both sides step until ours is done, has failed, or wants a certificate. */
+static enum tls_status shake(struct link *l)
+{
+	for (int i = 0; i < 20; i++) {
+		int r = SSL_do_handshake(l->peer);
+
+		l->status = tls_handshake(l->t, &l->why);
+		if (l->status == TLS_OK ? r == 1 : l->status != TLS_WANT_READ)
+			break;
+	}
+	return l->status;
+}
+
+static int certify(struct link *l, const char *name)
+{
+	auto_buf struct buf der = buf_new(4096);
+
+	if (authority_sign(authority, sv_str(name), &der, &l->why) < 0)
+		return -1;
+	return tls_use_certificate(l->t, sv_str(name), buf_sv(&der), &l->why);
+}
+
+static bool says(const struct link *l, const char *text)
+{
+	struct sv msg = sv_str(l->why.msg);
+	bool found = sv_find_sv(msg, sv_str(text)) < msg.n;
+
+	if (!found)
+		printf("# it says: %s\n", l->why.msg);
+	return found;
+}
+
+static void test_handshake_waits_for_a_certificate(void)
+{
+	for (int v = TLS1_2_VERSION; v <= TLS1_3_VERSION; v++) {
+		const char *name = v == TLS1_2_VERSION ? "a.example"
+						       : "b.example";
+		struct link l;
+
+		link_up(&l, name, false);
+		SSL_set_max_proto_version(l.peer, v);
+		CHECK_INT(shake(&l), TLS_WANT_CERT);
+		CHECK_SV(tls_sni(l.t), name);
+		/* Nothing has been answered, and asking again changes nothing. */
+		CHECK_INT(recv(l.fds[1], &v, 1, MSG_PEEK | MSG_DONTWAIT), -1);
+		CHECK_INT(shake(&l), TLS_WANT_CERT);
+		CHECK(!tls_use_cached(l.t, sv_str(name)));
+		CHECK_INT(certify(&l, name), 0);
+		CHECK_INT(shake(&l), TLS_OK);
+		CHECK_SV(sv_str(tls_version(l.t)),
+			 v == TLS1_2_VERSION ? "TLSv1.2" : "TLSv1.3");
+		CHECK_INT(SSL_get_verify_result(l.peer), X509_V_OK);
+		link_down(&l);
+	}
+}
+
+static void test_cached_certificate_is_used(void)
+{
+	struct link l;
+
+	link_up(&l, "a.example", false);
+	CHECK_INT(shake(&l), TLS_WANT_CERT);
+	CHECK(!tls_use_cached(l.t, SV("never.example")));
+	CHECK(tls_use_cached(l.t, SV("a.example")));
+	CHECK_INT(shake(&l), TLS_OK);
+	link_down(&l);
+}
+
+static void test_cache_is_bounded(void)
+{
+	unsigned kept = 0;
+	struct link l;
+
+	link_up(&l, "a.example", false);
+	CHECK_INT(shake(&l), TLS_WANT_CERT);
+	for (unsigned i = 0; i < 1500; i++) {
+		char name[32];
+
+		snprintf(name, sizeof name, "n%u.example", i);
+		if (certify(&l, name) < 0)
+			CHECK(false);
+	}
+	for (unsigned i = 0; i < 1500; i++) {
+		char name[32];
+
+		snprintf(name, sizeof name, "n%u.example", i);
+		kept += tls_use_cached(l.t, sv_str(name));
+	}
+	CHECK(kept > 800 && kept <= 1024);
+	CHECK(tls_use_cached(l.t, SV("n1499.example")));
+	link_down(&l);
+}
+
+static void test_no_sni_is_empty(void)
+{
+	struct link l;
+
+	link_up(&l, NULL, false);
+	CHECK_INT(shake(&l), TLS_WANT_CERT);
+	CHECK_INT(tls_sni(l.t).n, 0);
+	CHECK_INT(certify(&l, "synthetic.example"), 0);
+	CHECK_INT(shake(&l), TLS_OK);
+	link_down(&l);
+}
+
+static void test_sni_is_given_as_sent(void)
+{
+	struct link l;
+
+	link_up(&l, "UPPER.example.", false);
+	CHECK_INT(shake(&l), TLS_WANT_CERT);
+	CHECK_SV(tls_sni(l.t), "UPPER.example.");
+	link_down(&l);
+}
+
+static void test_refuse_sends_that_alert(void)
+{
+	for (int v = TLS1_2_VERSION; v <= TLS1_3_VERSION; v++) {
+		struct link l;
+
+		link_up(&l, "no.example", false);
+		SSL_set_max_proto_version(l.peer, v);
+		CHECK_INT(shake(&l), TLS_WANT_CERT);
+		tls_refuse(l.t, TLS_ALERT_ACCESS_DENIED);
+		CHECK_INT(tls_handshake(l.t, &l.why), TLS_FAILED);
+		CHECK(says(&l, "refused with alert 49, access denied"));
+		CHECK(!tls_is_distrusted(l.t));
+		ERR_clear_error();
+		CHECK(SSL_do_handshake(l.peer) < 1);
+		CHECK_INT(ERR_GET_REASON(ERR_peek_error()),
+			  SSL_R_TLSV1_ALERT_ACCESS_DENIED);
+		link_down(&l);
+	}
+}
+
+static void test_client_that_pins_is_recognised(void)
+{
+	for (int v = TLS1_2_VERSION; v <= TLS1_3_VERSION; v++) {
+		struct link l;
+
+		link_up(&l, "a.example", true);
+		SSL_set_max_proto_version(l.peer, v);
+		CHECK_INT(shake(&l), TLS_WANT_CERT);
+		CHECK(tls_use_cached(l.t, SV("a.example")) ||
+		      certify(&l, "a.example") == 0);
+		CHECK_INT(shake(&l), TLS_FAILED);
+		CHECK(tls_is_distrusted(l.t));
+		CHECK(says(&l, "does not trust stockade's CA"));
+		link_down(&l);
+	}
+}
+
+static enum tls_status shake_alpn(const char *wire, char ret[32],
+				  struct link *l)
+{
+	const unsigned char *chosen = NULL;
+	unsigned n = 0;
+
+	link_up(l, "a.example", false);
+	SSL_set_alpn_protos(l->peer, (const unsigned char *)wire,
+			    (unsigned)strlen(wire));
+	CHECK_INT(shake(l), TLS_WANT_CERT);
+	CHECK(tls_use_cached(l->t, SV("a.example")) ||
+	      certify(l, "a.example") == 0);
+	shake(l);
+	SSL_get0_alpn_selected(l->peer, &chosen, &n);
+	snprintf(ret, 32, "%.*s", (int)n, chosen ? (const char *)chosen : "");
+	return l->status;
+}
+
+static void test_alpn_http_1_1_or_nothing(void)
+{
+	char got[32];
+	struct link l;
+
+	CHECK_INT(shake_alpn("\x02h2\x08http/1.1", got, &l), TLS_OK);
+	CHECK_SV(sv_str(got), "http/1.1");
+	link_down(&l);
+	CHECK_INT(shake_alpn("", got, &l), TLS_OK);
+	CHECK_SV(sv_str(got), "");
+	link_down(&l);
+	CHECK_INT(shake_alpn("\x02h2", got, &l), TLS_FAILED);
+	CHECK(says(&l, "offers other protocols only"));
+	ERR_clear_error();
+	SSL_do_handshake(l.peer);
+	CHECK_INT(ERR_GET_REASON(ERR_peek_error()),
+		  SSL_R_TLSV1_ALERT_NO_APPLICATION_PROTOCOL);
+	link_down(&l);
+}
+
+static void test_old_versions_are_refused(void)
+{
+	struct link l;
+
+	link_up(&l, "a.example", false);
+	SSL_set_max_proto_version(l.peer, TLS1_1_VERSION);
+	for (int i = 0; i < 4 && shake(&l) == TLS_WANT_CERT; i++)
+		CHECK(tls_use_cached(l.t, SV("a.example")) ||
+		      certify(&l, "a.example") == 0);
+	CHECK_INT(l.status, TLS_FAILED);
+	CHECK(says(&l, "older than 1.2"));
+	link_down(&l);
+}
+
+static void test_bytes_that_are_not_tls_fail(void)
+{
+	static const char request[] = "GET / HTTP/1.1\r\n\r\n";
+	struct link l;
+
+	link_up(&l, "a.example", false);
+	CHECK_INT(write(l.fds[1], request, sizeof request - 1),
+		  sizeof request - 1);
+	CHECK_INT(tls_handshake(l.t, &l.why), TLS_FAILED);
+	CHECK(says(&l, "plain HTTP"));
+	link_down(&l);
+}
+
+static void test_hello_byte_by_byte_is_the_same(void)
+{
+	char hello[4096];
+	struct link l;
+	ssize_t n;
+
+	link_up(&l, "slow.example", false);
+	SSL_do_handshake(l.peer);
+	/* Takes the hello back from our end, and drips it. */
+	n = read(l.fds[0], hello, sizeof hello);
+	CHECK(n > 0);
+	for (ssize_t i = 0; i < n; i++) {
+		CHECK_INT(write(l.fds[1], hello + i, 1), 1);
+		l.status = tls_handshake(l.t, &l.why);
+		if (l.status != (i < n - 1 ? TLS_WANT_READ : TLS_WANT_CERT))
+			CHECK(false);
+	}
+	CHECK_SV(tls_sni(l.t), "slow.example");
+	link_down(&l);
+}
+
+/* The server_name extension with other bytes of the same length. */
+static enum tls_status shake_forged(const char *bytes, size_t n,
+				    struct link *l)
+{
+	char hello[4096];
+	ssize_t got;
+	size_t at;
+
+	link_up(l, "abcdefgh", false);
+	SSL_do_handshake(l->peer);
+	got = read(l->fds[0], hello, sizeof hello);
+	at = sv_find_sv(sv_of(hello, (size_t)got), SV("\0\x0b\0\0\x08"
+						      "abcdefgh"));
+	CHECK(at < (size_t)got && n == 13);
+	memcpy(hello + at, bytes, n);
+	CHECK_INT(write(l->fds[1], hello, (size_t)got), got);
+	return tls_handshake(l->t, &l->why);
+}
+
+static void test_malformed_sni_is_refused(void)
+{
+	struct link l;
+
+	CHECK_INT(shake_forged("\0\x0b\0\0\x08" "abcdefgx", 13, &l),
+		  TLS_WANT_CERT);
+	link_down(&l);
+	/* Two names; another type; a length that is too short or too long. */
+	CHECK_INT(shake_forged("\0\x0b\0\0\x02" "ab\0\0\x03xyz", 13, &l),
+		  TLS_FAILED);
+	link_down(&l);
+	CHECK_INT(shake_forged("\0\x0b\1\0\x08" "abcdefgh", 13, &l),
+		  TLS_FAILED);
+	link_down(&l);
+	CHECK_INT(shake_forged("\0\x0b\0\0\x07" "abcdefgh", 13, &l),
+		  TLS_FAILED);
+	link_down(&l);
+	CHECK_INT(shake_forged("\0\x0c\0\0\x08" "abcdefgh", 13, &l),
+		  TLS_FAILED);
+	link_down(&l);
+	/* A NUL is the caller's to refuse: given as sent. */
+	CHECK_INT(shake_forged("\0\x0b\0\0\x08" "abc\0efgh", 13, &l),
+		  TLS_WANT_CERT);
+	CHECK_INT(tls_sni(l.t).n, 8);
+	link_down(&l);
+}
+
+static void test_hello_retry_keeps_its_name(void)
+{
+	struct link l;
+
+	link_up(&l, "a.example", false);
+	/* Its key share is for a group that we do not take. */
+	SSL_set1_groups_list(l.peer, (char[]){ "P-521:P-256" });
+	CHECK_INT(shake(&l), TLS_WANT_CERT);
+	CHECK(tls_use_cached(l.t, SV("a.example")) ||
+	      certify(&l, "a.example") == 0);
+	CHECK_INT(shake(&l), TLS_OK);
+	link_down(&l);
+}
+
+static void test_hello_retry_for_another_name_is_refused(void)
+{
+	char hello[4096];
+	struct link l;
+	ssize_t n;
+	size_t at;
+
+	link_up(&l, "first.example", false);
+	SSL_set1_groups_list(l.peer, (char[]){ "P-521:P-256" });
+	CHECK_INT(shake(&l), TLS_WANT_CERT);
+	CHECK_INT(certify(&l, "first.example"), 0);
+	CHECK_INT(tls_handshake(l.t, &l.why), TLS_WANT_READ);
+	SSL_do_handshake(l.peer);
+	n = read(l.fds[0], hello, sizeof hello);
+	at = sv_find_sv(sv_of(hello, (size_t)n), SV("first.example"));
+	CHECK(at < (size_t)n);
+	memcpy(hello + at, "other", 5);
+	CHECK_INT(write(l.fds[1], hello, (size_t)n), n);
+	CHECK_INT(tls_handshake(l.t, &l.why), TLS_FAILED);
+	link_down(&l);
+}
+
+static void test_certificate_for_another_key_is_refused(void)
+{
+	struct pki *other = pki_make(&(struct pki_spec){ 0 }, NULL);
+	unsigned char *der = NULL;
+	int n = i2d_X509(other->x, &der);
+	struct link l;
+
+	link_up(&l, "good.example", false);
+	CHECK_INT(shake(&l), TLS_WANT_CERT);
+	CHECK_INT(tls_use_certificate(l.t, SV("good.example"),
+				      sv_of((char *)der, (size_t)n), &l.why),
+		  -1);
+	CHECK_INT(tls_use_certificate(l.t, SV("good.example"), SV("x"),
+				      &l.why), -1);
+	CHECK_INT(shake(&l), TLS_WANT_CERT);
+	OPENSSL_free(der);
+	pki_free(other);
+	link_down(&l);
+}
+
+static void open_link(struct link *l)
+{
+	link_up(l, "a.example", false);
+	shake(l);
+	CHECK(tls_use_cached(l->t, SV("a.example")) ||
+	      certify(l, "a.example") == 0);
+	CHECK_INT(shake(l), TLS_OK);
+}
+
+static void test_read_tells_the_end_from_a_cut(void)
+{
+	char got[16];
+	size_t n = 0;
+	struct link l;
+
+	open_link(&l);
+	CHECK_INT(SSL_write(l.peer, "hello", 5), 5);
+	CHECK_INT(tls_read(l.t, got, 3, &n, &l.why), TLS_OK);
+	CHECK_SV(sv_of(got, n), "hel");
+	CHECK(tls_pending(l.t));
+	CHECK_INT(tls_read(l.t, got, sizeof got, &n, &l.why), TLS_OK);
+	CHECK_SV(sv_of(got, n), "lo");
+	CHECK(!tls_pending(l.t));
+	CHECK_INT(tls_read(l.t, got, sizeof got, &n, &l.why), TLS_WANT_READ);
+	SSL_shutdown(l.peer);
+	CHECK_INT(tls_read(l.t, got, sizeof got, &n, &l.why), TLS_EOF);
+	link_down(&l);
+
+	open_link(&l);
+	CHECK_INT(SSL_write(l.peer, "hello", 5), 5);
+	shutdown(l.fds[1], SHUT_WR);
+	CHECK_INT(tls_read(l.t, got, sizeof got, &n, &l.why), TLS_OK);
+	CHECK_INT(tls_read(l.t, got, sizeof got, &n, &l.why), TLS_CUT);
+	CHECK_INT(tls_shutdown(l.t), TLS_OK);
+	link_down(&l);
+}
+
+static void test_half_a_record_is_not_pending(void)
+{
+	static char big[16384];
+	char record[20000], got[64];
+	size_t n = 0;
+	struct link l;
+	ssize_t k;
+
+	open_link(&l);
+	CHECK_INT(SSL_write(l.peer, big, sizeof big), sizeof big);
+	k = read(l.fds[0], record, sizeof record);
+	CHECK(k > 16384);
+	CHECK_INT(write(l.fds[1], record, 1000), 1000);
+	CHECK_INT(tls_read(l.t, got, sizeof got, &n, &l.why), TLS_WANT_READ);
+	CHECK(!tls_pending(l.t));
+	CHECK_INT(write(l.fds[1], record + 1000, (size_t)k - 1000), k - 1000);
+	CHECK_INT(tls_read(l.t, got, sizeof got, &n, &l.why), TLS_OK);
+	CHECK(tls_pending(l.t));
+	link_down(&l);
+}
+
+static void test_write_goes_on_with_the_same_bytes(void)
+{
+	static char out[1 << 20], in[1 << 20];
+	size_t sent = 0, seen = 0;
+	bool waited = false;
+	struct link l;
+
+	for (size_t i = 0; i < sizeof out; i++)
+		out[i] = (char)(i * 7 >> 3);
+	open_link(&l);
+	while (seen < sizeof out && l.status != TLS_FAILED) {
+		size_t n = 0;
+
+		while (sent < sizeof out &&
+		       (l.status = tls_write(l.t, sv_of(out + sent,
+				sizeof out - sent), &n, &l.why)) == TLS_OK)
+			sent += n;
+		waited |= l.status == TLS_WANT_WRITE;
+		if (SSL_read_ex(l.peer, in + seen, sizeof in - seen, &n) != 1)
+			break;
+		seen += n;
+	}
+	CHECK(waited);
+	CHECK_INT(seen, sizeof out);
+	CHECK(memcmp(in, out, sizeof out) == 0);
+	CHECK_INT(tls_shutdown(l.t), TLS_OK);
+	link_down(&l);
+}
+
+static void test_session_is_never_resumed(void)
+{
+	struct link l;
+	SSL_SESSION *session;
+
+	for (int v = TLS1_2_VERSION; v <= TLS1_3_VERSION; v++) {
+		char c;
+
+		open_link(&l);
+		SSL_read(l.peer, &c, 1);
+		session = SSL_get1_session(l.peer);
+		CHECK(v == TLS1_2_VERSION || !SSL_SESSION_is_resumable(session));
+		link_down(&l);
+		link_up(&l, "a.example", false);
+		SSL_set_session(l.peer, session);
+		SSL_SESSION_free(session);
+		CHECK_INT(shake(&l), TLS_WANT_CERT);
+		CHECK(tls_use_cached(l.t, SV("a.example")) ||
+		      certify(&l, "a.example") == 0);
+		CHECK_INT(shake(&l), TLS_OK);
+		CHECK(!SSL_session_reused(l.peer));
+		link_down(&l);
+	}
+}
+
+static void test_renegotiation_is_refused(void)
+{
+	size_t n = 0;
+	char c;
+	struct link l;
+
+	link_up(&l, "a.example", false);
+	SSL_set_max_proto_version(l.peer, TLS1_2_VERSION);
+	shake(&l);
+	CHECK(tls_use_cached(l.t, SV("a.example")) ||
+	      certify(&l, "a.example") == 0);
+	CHECK_INT(shake(&l), TLS_OK);
+	SSL_renegotiate(l.peer);
+	SSL_do_handshake(l.peer);
+	CHECK(tls_read(l.t, &c, 1, &n, &l.why) != TLS_OK);
+	CHECK(SSL_do_handshake(l.peer) < 1);
+	ERR_clear_error();
+	link_down(&l);
+}
+
+int main(void)
+{
+	struct err e = { 0 };
+
+	server = tls_server_new(&e);
+	authority = authority_new(&e);
+	if (!server || !authority ||
+	    authority_set_key(authority, tls_server_spki(server), &e) < 0)
+		printf("# %s\n", e.msg);
+	RUN(test_handshake_waits_for_a_certificate);
+	RUN(test_cached_certificate_is_used);
+	RUN(test_cache_is_bounded);
+	RUN(test_no_sni_is_empty);
+	RUN(test_sni_is_given_as_sent);
+	RUN(test_refuse_sends_that_alert);
+	RUN(test_client_that_pins_is_recognised);
+	RUN(test_alpn_http_1_1_or_nothing);
+	RUN(test_old_versions_are_refused);
+	RUN(test_bytes_that_are_not_tls_fail);
+	RUN(test_hello_byte_by_byte_is_the_same);
+	RUN(test_malformed_sni_is_refused);
+	RUN(test_hello_retry_keeps_its_name);
+	RUN(test_hello_retry_for_another_name_is_refused);
+	RUN(test_certificate_for_another_key_is_refused);
+	RUN(test_read_tells_the_end_from_a_cut);
+	RUN(test_half_a_record_is_not_pending);
+	RUN(test_write_goes_on_with_the_same_bytes);
+	RUN(test_session_is_never_resumed);
+	RUN(test_renegotiation_is_refused);
+	tls_server_free(server);
+	authority_free(authority);
+	return tap_done();
+}
