@@ -10,17 +10,20 @@
 #include "head.h"
 #include "request.h"
 
-/*
- * Applies edit with the value that vault leased.  The new field's value is
- * appended to scratch, which its owner wipes (buf_wipe) once the request is
- * written; scratch must be able to hold it without moving what earlier edits
- * put there: reserve CREDENTIAL_ROOM for each edit beforehand.
- *
- * On failure f is unchanged and nothing may be sent: ERR_PROTO when the
- * placeholder is not exactly once in exactly one field of that name, or the
- * value is not visible ASCII; ERR_LIMIT when there is no room.
- */
+/* Bytes for the values of all edits of one request: buf_new(CREDENTIAL_ROOM). */
 enum { CREDENTIAL_ROOM = 65536 };
+
+/*
+ * Applies edit with the value that vault leased.  What holds the value is
+ * appended to scratch, which its owner wipes (buf_wipe) once the request is
+ * written; scratch takes all its room at once and never moves, so the views
+ * into it hold and no copy is left behind.  The array of fields is the
+ * arena's; f itself is changed only on success.
+ *
+ * On failure nothing may be sent: ERR_PROTO when the placeholder is not
+ * exactly once in exactly one field of that name, or the value is not visible
+ * ASCII; ERR_LIMIT when there is no room.
+ */
 must_check int credential_apply(const struct edit *edit, struct sv value,
 				struct http_fields *f, struct arena *a,
 				struct buf *scratch, struct err *e);

@@ -44,7 +44,7 @@ static bool spelled_at(struct sv in, char out[PLACEHOLDER_SIZE])
 	struct spelling prefix = { .text = SV(PLACEHOLDER_PREFIX) };
 	size_t n, at;
 
-	if (spelling_match(&prefix, in, &at) != SPELLED_YES)
+	if (spelling_match(&prefix, in, true, &at) != SPELLED_YES)
 		return false;
 	memcpy(out, PLACEHOLDER_PREFIX, PREFIX_SIZE);
 	for (size_t i = PREFIX_SIZE; i < PLACEHOLDER_SIZE; i++) {
@@ -53,8 +53,8 @@ static bool spelled_at(struct sv in, char out[PLACEHOLDER_SIZE])
 		for (; k < 16; k++) {
 			struct spelling digit = { .text = { hex + k, 1 } };
 
-			if (spelling_match(&digit, sv_from(in, at), &n) ==
-			    SPELLED_YES)
+			if (spelling_match(&digit, sv_from(in, at), true,
+					   &n) == SPELLED_YES)
 				break;
 		}
 		if (k == 16)

@@ -52,6 +52,8 @@ static enum spelled percent_match(const struct spelling *s, char want,
 {
 	int byte = hex_digits(sv_from(in, 1), 2);
 
+	if (in.n == 2 && hex_value(in.p[1]) < 0)
+		return SPELLED_NO;
 	if (in.n < 3)
 		return SPELLED_PART;
 	if (is_same(s, want, byte))
@@ -118,12 +120,13 @@ static int entity(struct sv name)
 static enum spelled html_match(const struct spelling *s, char want,
 			       struct sv in, size_t *len)
 {
-	size_t end = sv_find(sv_head(in, SPELLING_MAX), ';');
+	struct sv head = sv_head(in, SPELLING_MAX);
+	size_t end = sv_find(head, ';');
 
-	if (end == in.n)
-		return in.n < SPELLING_MAX ? SPELLED_PART : SPELLED_NO;
-	if (in.p[end < in.n ? end : 0] != ';')
+	if (in.n > 1 && !(in.p[1] && strchr("#algq", in.p[1])))
 		return SPELLED_NO;
+	if (end == head.n)
+		return in.n < SPELLING_MAX ? SPELLED_PART : SPELLED_NO;
 	return is_same(s, want, entity(sv_of(in.p + 1, end - 1)))
 		       ? yes(end + 1, len) : SPELLED_NO;
 }
@@ -143,7 +146,7 @@ static enum spelled char_match(const struct spelling *s, char want,
 }
 
 static enum spelled text_match(const struct spelling *s, struct sv in,
-			       int escapes, size_t *len)
+			       int escapes, bool final, size_t *len)
 {
 	size_t at = 0;
 
@@ -154,7 +157,7 @@ static enum spelled text_match(const struct spelling *s, struct sv in,
 					    escapes, &n);
 
 		if (r != SPELLED_YES)
-			return r;
+			return final ? SPELLED_NO : r;
 		at += n;
 	}
 	return yes(at, len);
@@ -166,16 +169,16 @@ static bool has_introducer(struct sv text)
 	       sv_find(text, '&') < text.n;
 }
 
-enum spelled spelling_match(const struct spelling *s, struct sv in,
+enum spelled spelling_match(const struct spelling *s, struct sv in, bool final,
 			    size_t *len)
 {
-	enum spelled best = text_match(s, in, ALL, len);
+	enum spelled best = text_match(s, in, ALL, final, len);
 
 	if (best == SPELLED_PART || !has_introducer(s->text))
 		return best;
 	for (int escapes = 0; escapes < ALL; escapes++) {
 		size_t n;
-		enum spelled r = text_match(s, in, escapes, &n);
+		enum spelled r = text_match(s, in, escapes, final, &n);
 
 		if (r == SPELLED_PART)
 			return r;
@@ -185,6 +188,47 @@ enum spelled spelling_match(const struct spelling *s, struct sv in,
 		}
 	}
 	return best;
+}
+
+/* The bytes that may stand for c when it is not escaped. */
+static size_t variants(const struct spelling *s, char c, char ret[2])
+{
+	ret[0] = c;
+	ret[1] = c == '+' ? '-' : '_';
+	return s->url64 && (c == '+' || c == '/') ? 2 : 1;
+}
+
+size_t spelling_openings(const struct spelling *s,
+			 char ret[SPELLING_OPENINGS][2])
+{
+	static const char introducers[] = "%\\&", behind_json[] = "ux\\",
+			  behind_html[] = "#algq", hex[] = "0123456789abcdef";
+	char first[2], second[2];
+	size_t n_first = variants(s, s->text.p[0], first);
+	size_t n_second = variants(s, s->text.p[1], second);
+	size_t n = 0;
+
+#define OPENING(a, b) (ret[n][0] = (a), ret[n][1] = (b), n++)
+	for (size_t i = 0; i < n_first; i++) {
+		char high = hex[(uint8_t)first[i] >> 4];
+
+		for (size_t k = 0; k < n_second; k++)
+			OPENING(first[i], second[k]);
+		for (size_t k = 0; k < sizeof(introducers) - 1; k++)
+			OPENING(first[i], introducers[k]);
+		OPENING('%', high);
+		/* A digit stays what it is. */
+		OPENING('%', (char)(high & ~0x20) < 'A' ? high
+							: (char)(high & ~0x20));
+		OPENING('\\', first[i]);
+	}
+	OPENING('%', '2');	/* encoded twice */
+	for (size_t k = 0; k < sizeof(behind_json) - 1; k++)
+		OPENING('\\', behind_json[k]);
+	for (size_t k = 0; k < sizeof(behind_html) - 1; k++)
+		OPENING('&', behind_html[k]);
+#undef OPENING
+	return n;
 }
 
 size_t spelling_base64(struct sv v, unsigned alignment, char *out)

@@ -19,17 +19,31 @@ enum spelled {
 };
 
 /*
- * Does in begin with text, in any spelling?  *len is its length there when
- * the answer is YES.  fold: ignore the case of ASCII letters.  url64: '-' and
- * '_' stand for '+' and '/' as well, as in the other base64 alphabet.
+ * A text and how loosely it is compared.  fold: without regard to the case of
+ * ASCII letters.  url64: '-' and '_' stand for '+' and '/' as well, as in the
+ * other base64 alphabet.
  */
 struct spelling {
 	struct sv text;
 	bool fold;
 	bool url64;
 };
+
+/*
+ * Does in begin with the text, in any spelling?  *len is its length there when
+ * the answer is YES, the longest if there are several.  With final nothing
+ * follows in, so the answer is never PART.
+ */
 must_check enum spelled spelling_match(const struct spelling *s, struct sv in,
-				       size_t *len);
+				       bool final, size_t *len);
+
+/*
+ * The pairs of bytes that a spelling of the text (of two characters at least,
+ * without fold) can begin with, and perhaps a few more; returns their number.
+ */
+enum { SPELLING_OPENINGS = 64 };
+size_t spelling_openings(const struct spelling *s,
+			 char ret[SPELLING_OPENINGS][2]);
 
 /*
  * Base64 of v as it appears at alignment 0, 1 or 2 inside some longer text:
