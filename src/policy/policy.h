@@ -54,6 +54,7 @@ struct rule {
 	struct sv host;		/* lower case; "*", "*.example.com" or a name */
 	uint16_t port;		/* 0: the default (deny, ask: every port) */
 	struct sv path;		/* canonical pattern, starts with '/' */
+	struct sv path_other;	/* its %2F read as '/'; .p NULL without one */
 	bool has_query;
 	struct sv query;
 	struct origin origin;
@@ -76,6 +77,7 @@ struct secret_scope {
 	struct sv host;		/* a name, never a wildcard */
 	uint16_t port;		/* 0: 443 */
 	struct sv path;		/* pattern; "/" + "**" when none was given */
+	struct sv path_other;	/* as in struct rule */
 };
 
 struct secret_rule {

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Writing the canonical JSON form: see json_form.h. */
+#include "json_form.h"
+
+#include "filepath.h"
+#include "json.h"
+#include "statement.h"
+#include "text_form.h"
+
+static void put_origin(struct json *j, const struct origin *o)
+{
+	auto_buf struct buf b = buf_new(256);
+
+	origin_put(&b, o);
+	json_put_sv(j, "origin", buf_sv(&b));
+	json_close(j, '}');
+}
+
+static void put_port(struct json *j, uint16_t port)
+{
+	if (port)
+		json_put_u64(j, "port", port);
+}
+
+static void put_optional(struct json *j, bool optional)
+{
+	if (optional)
+		json_put_bool(j, "optional", true);
+}
+
+/* Written as in a statement: a plain path may hold wildcard characters. */
+static void put_path(struct json *j, const char *key, struct sv path,
+		     bool is_glob)
+{
+	struct filepath f = { .path = path, .is_glob = is_glob };
+	auto_arena struct arena a = arena_new(4 * FILEPATH_MAX);
+	struct sv written = filepath_written(&f, &a);
+
+	if (!written.p)
+		j->out->full = true;
+	json_put_sv(j, key, written);
+}
+
+static void put_grant(struct json *j, const struct grant *g)
+{
+	json_open(j, '{');
+	json_put_sv(j, "word", text_form_grant_word(g->kind));
+	put_path(j, "path", g->path, g->is_glob);
+	put_optional(j, g->optional);
+	put_origin(j, &g->origin);
+}
+
+static void put_env(struct json *j, const struct env_rule *r)
+{
+	json_open(j, '{');
+	json_put_str(j, "word", r->kind == ENV_SET ? "set" : "pass");
+	json_put_sv(j, "name", r->name);
+	if (r->kind == ENV_SET)
+		json_put_sv(j, "value", r->value);
+	put_origin(j, &r->origin);
+}
+
+static void put_rule(struct json *j, const struct rule *r)
+{
+	json_open(j, '{');
+	json_put_sv(j, "word", text_form_effect_word(r->effect));
+	if (r->methods_n) {
+		json_key(j, "methods");
+		json_open(j, '[');
+		for (size_t i = 0; i < r->methods_n; i++)
+			json_sv(j, r->methods[i]);
+		json_close(j, ']');
+	}
+	json_put_sv(j, "host", r->host);
+	put_port(j, r->port);
+	json_put_sv(j, "path", r->path);
+	if (r->has_query)
+		json_put_sv(j, "query", r->query);
+	put_origin(j, &r->origin);
+}
+
+static void put_reach(struct json *j, const struct reach *r)
+{
+	json_open(j, '{');
+	json_put_sv(j, "host", r->host);
+	put_port(j, r->port);
+	json_put_sv(j, "via", r->via);
+	put_origin(j, &r->origin);
+}
+
+static void put_roots(struct json *j, const struct roots_rule *r)
+{
+	json_open(j, '{');
+	put_path(j, "path", r->path, false);
+	put_optional(j, r->optional);
+	put_origin(j, &r->origin);
+}
+
+static void put_source(struct json *j, const struct secret_rule *r)
+{
+	switch (r->source) {
+	case SECRET_ENV:
+		json_put_str(j, "from", "env");
+		break;
+	case SECRET_FILE:
+		json_put_str(j, "from", "file");
+		put_path(j, "source", r->source_arg, false);
+		if (r->source_key.p)
+			json_put_sv(j, "key", r->source_key);
+		break;
+	case SECRET_COMMAND:
+		json_put_str(j, "from", "command");
+		json_put_sv(j, "source", r->source_arg);
+		break;
+	}
+}
+
+static void put_secret(struct json *j, const struct secret_rule *r)
+{
+	json_open(j, '{');
+	json_put_sv(j, "name", r->name);
+	put_optional(j, r->optional);
+	put_source(j, r);
+	json_key(j, "for");
+	json_open(j, '[');
+	for (size_t i = 0; i < r->scopes_n; i++) {
+		json_open(j, '{');
+		json_put_sv(j, "host", r->scopes[i].host);
+		put_port(j, r->scopes[i].port);
+		json_put_sv(j, "path", r->scopes[i].path);
+		json_close(j, '}');
+	}
+	json_close(j, ']');
+	switch (r->form) {
+	case SECRET_BEARER:
+		json_put_str(j, "as", "bearer");
+		break;
+	case SECRET_BASIC:
+		json_put_str(j, "as", "basic");
+		json_put_sv(j, "user", r->user);
+		break;
+	case SECRET_HEADER:
+		json_put_str(j, "as", "header");
+		json_put_sv(j, "header", r->header);
+		if (r->prefix.n)
+			json_put_sv(j, "prefix", r->prefix);
+		break;
+	}
+	if (r->add)
+		json_put_bool(j, "add", true);
+	put_origin(j, &r->origin);
+}
+
+static void put_limits(struct json *j, const struct policy *p)
+{
+	auto_buf struct buf b = buf_new(64);
+
+	if (!p->time_limit_ms)
+		return;
+	text_form_duration(&b, p->time_limit_ms);
+	json_open(j, '{');
+	json_put_str(j, "word", "time");
+	json_put_sv(j, "value", buf_sv(&b));
+	put_origin(j, &p->time_limit_origin);
+}
+
+#define PUT_ARRAY(j, key, items, n, put)                                 \
+	do {                                                             \
+		json_key((j), (key));                                    \
+		json_open((j), '[');                                     \
+		for (size_t i_ = 0; i_ < (n); i_++)                      \
+			put((j), &(items)[i_]);                          \
+		json_close((j), ']');                                    \
+	} while (0)
+
+void policy_json(const struct policy *p, struct buf *out)
+{
+	struct json j = json_pretty(out);
+
+	json_open(&j, '{');
+	json_put_u64(&j, "version", 1);
+	PUT_ARRAY(&j, "grants", p->grants, p->grants_n, put_grant);
+	PUT_ARRAY(&j, "env", p->env, p->env_n, put_env);
+	PUT_ARRAY(&j, "rules", p->rules, p->rules_n, put_rule);
+	PUT_ARRAY(&j, "reach", p->reaches, p->reaches_n, put_reach);
+	PUT_ARRAY(&j, "roots", p->roots, p->roots_n, put_roots);
+	PUT_ARRAY(&j, "secrets", p->secrets, p->secrets_n, put_secret);
+	json_key(&j, "limits");
+	json_open(&j, '[');
+	put_limits(&j, p);
+	json_close(&j, ']');
+	json_close(&j, '}');
+	buf_putc(out, '\n');
+}

@@ -1,0 +1,541 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Reading the canonical JSON form: see json_source.h.
+ *
+ * jansson checks the syntax, rejects duplicate keys and counts the depth; what
+ * is said here is which keys each kind of entry has.  base/json.h is not
+ * included: the two use the same names.
+ */
+#include "json_source.h"
+
+#include <jansson.h>
+
+#include "hostpattern.h"
+#include "lexer.h"
+#include "nearest.h"
+#include "own.h"
+#include "text_form.h"
+#include "words.h"
+
+enum { ENTRIES_MAX = 16384, ENTRY_WORDS_MAX = 32, DEPTH_MAX = 8 };
+
+static void json_release(json_t **j)
+{
+	json_decref(*j);
+}
+#define auto_json __attribute__((cleanup(json_release)))
+
+/* The entry that is being read, for messages and for its statement. */
+struct entry {
+	struct policy *p;
+	const struct policy_source *source;
+	const char *section;	/* "rules" */
+	size_t index;
+	json_t *object;		/* borrowed */
+	struct word words[ENTRY_WORDS_MAX];
+	size_t words_n;
+	bool failed;		/* *e says why */
+	struct err *e;
+};
+
+static int entry_error(struct entry *n, const char *what, const char *key)
+{
+	n->failed = true;
+	return err_kind(n->e, ERR_POLICY, "%.*s: %s[%zu]: %s%s%.60s%s",
+			WORD_FMT(n->source->name), n->section, n->index, what,
+			*key ? " \"" : "", key, *key ? "\"" : "");
+}
+
+/* Only keys of the list, which ends with NULL. */
+static void check_keys(struct entry *n, const char *const *known)
+{
+	const char *key;
+	json_t *value;
+
+	if (!json_is_object(n->object)) {
+		(void)entry_error(n, "expected an object", "");
+		return;
+	}
+	json_object_foreach(n->object, key, value) {
+		struct nearest near = nearest_to(sv_str(key));
+		size_t i = 0;
+
+		while (known[i] && strcmp(known[i], key) != 0)
+			nearest_offer(&near, sv_str(known[i++]));
+		if (known[i])
+			continue;
+		/* The key may hold anything; the nearest one is ours. */
+		if (near.best.p)
+			(void)entry_error(n, "unknown key; did you mean",
+					  near.best.p);
+		else
+			(void)entry_error(n, "unknown key", "");
+		return;
+	}
+}
+
+/* The string behind key; empty when it may be absent and is. */
+static struct sv text_of(struct entry *n, json_t *object, const char *key,
+			 bool required)
+{
+	json_t *value = json_object_get(object, key);
+	struct sv v;
+
+	if (n->failed || (!value && !required))
+		return (struct sv){ 0 };
+	if (!json_is_string(value)) {
+		(void)entry_error(n, "expected a string for", key);
+		return (struct sv){ 0 };
+	}
+	v = sv_of(json_string_value(value), json_string_length(value));
+	if (!lexer_is_plain(v) || v.n > POLICY_TEXT_MAX / 2) {
+		(void)entry_error(n, "a control or invisible character in", key);
+		return (struct sv){ 0 };
+	}
+	return v;
+}
+
+static bool flag_of(struct entry *n, const char *key)
+{
+	json_t *value = json_object_get(n->object, key);
+
+	if (value && !json_is_boolean(value))
+		(void)entry_error(n, "expected true or false for", key);
+	return json_is_true(value);
+}
+
+static void add_word(struct entry *n, struct sv text)
+{
+	struct sv kept = arena_dup(&n->p->arena, text);
+
+	if (n->failed)
+		return;
+	if (!kept.p || n->words_n == ENTRY_WORDS_MAX) {
+		(void)entry_error(n, "the policy is too large", "");
+		return;
+	}
+	n->words[n->words_n++] = (struct word){
+		.text = kept, .line = 0, .column = 1, .quoted = true,
+	};
+}
+
+/* HOST[:PORT]PATH[?QUERY] of an object, each part unable to become another. */
+static void put_target(struct entry *n, json_t *object, struct buf *b)
+{
+	struct sv host = text_of(n, object, "host", true);
+	struct sv path = text_of(n, object, "path", false);
+	struct sv query = text_of(n, object, "query", false);
+	json_t *port = json_object_get(object, "port");
+
+	if (n->failed)
+		return;
+	for (size_t i = 0; i < host.n; i++)
+		if (strchr(":/?,#@", host.p[i]))
+			(void)entry_error(n, "expected only a name for", "host");
+	if ((path.p && (path.n == 0 || path.p[0] != '/')) ||
+	    sv_find(path, '?') < path.n || sv_find(path, '#') < path.n)
+		(void)entry_error(n, "expected a path for", "path");
+	buf_put(b, host);
+	if (port) {
+		json_int_t value = json_integer_value(port);
+
+		if (!json_is_integer(port) || value < 1 || value > 65535)
+			(void)entry_error(n, "expected 1 to 65535 for", "port");
+		buf_printf(b, ":%lld", (long long)value);
+	}
+	buf_put(b, path);
+	if (query.p) {
+		buf_putc(b, '?');
+		buf_put(b, query);
+	}
+}
+
+/* The word of the statement, with its question mark. */
+static void add_first(struct entry *n, struct sv word)
+{
+	auto_buf struct buf b = buf_new(256);
+
+	buf_put(&b, word);
+	if (flag_of(n, "optional"))
+		buf_putc(&b, '?');
+	add_word(n, buf_sv(&b));
+}
+
+/* One of these words, which then stands in the entry's statement. */
+static struct sv word_of(struct entry *n, const char *key,
+			 const struct sv *known, size_t known_n)
+{
+	struct sv v = text_of(n, n->object, key, true);
+
+	for (size_t i = 0; i < known_n; i++)
+		if (sv_eq(v, known[i]))
+			return v;
+	if (!n->failed)
+		(void)entry_error(n, "not a word of the language:", key);
+	return v;
+}
+
+static void read_grant(struct entry *n)
+{
+	static const char *const keys[] = {
+		"word", "path", "optional", "origin", NULL,
+	};
+	static const struct sv words[] = {
+		SV("read"), SV("write"), SV("show"), SV("hide"), SV("guard"),
+	};
+
+	check_keys(n, keys);
+	add_first(n, word_of(n, "word", words, countof(words)));
+	add_word(n, text_of(n, n->object, "path", true));
+}
+
+static void read_env(struct entry *n)
+{
+	static const char *const keys[] = {
+		"word", "name", "value", "origin", NULL,
+	};
+	static const struct sv words[] = { SV("pass"), SV("set") };
+	auto_buf struct buf b = buf_new(POLICY_TEXT_MAX);
+	struct sv name, value;
+
+	check_keys(n, keys);
+	add_word(n, SV("env"));
+	add_word(n, word_of(n, "word", words, countof(words)));
+	name = text_of(n, n->object, "name", true);
+	value = text_of(n, n->object, "value", false);
+	if (!n->failed && !words_is_variable(name))
+		(void)entry_error(n, "expected a variable for", "name");
+	buf_put(&b, name);
+	if (value.p) {
+		buf_putc(&b, '=');
+		buf_put(&b, value);
+	}
+	add_word(n, buf_sv(&b));
+}
+
+static void put_methods(struct entry *n, struct buf *b)
+{
+	json_t *methods = json_object_get(n->object, "methods");
+	json_t *method;
+	size_t i;
+
+	if (!methods) {
+		buf_putc(b, '*');
+		return;
+	}
+	if (!json_is_array(methods) || json_array_size(methods) == 0) {
+		(void)entry_error(n, "expected a list that is not empty for",
+				  "methods");
+		return;
+	}
+	json_array_foreach(methods, i, method) {
+		struct sv v = sv_of(json_string_value(method),
+				    json_string_length(method));
+
+		if (!json_is_string(method) || sv_find(v, ',') < v.n ||
+		    !lexer_is_plain(v) || sv_eq(v, SV("*"))) {
+			(void)entry_error(n, "expected names for", "methods");
+			return;
+		}
+		buf_puts(b, i ? "," : "");
+		buf_put(b, v);
+	}
+}
+
+static void read_rule(struct entry *n)
+{
+	static const char *const keys[] = {
+		"word", "methods", "host", "port", "path", "query", "origin",
+		NULL,
+	};
+	static const struct sv words[] = {
+		SV("allow"), SV("ask"), SV("deny"),
+	};
+	auto_buf struct buf b = buf_new(POLICY_TEXT_MAX);
+
+	check_keys(n, keys);
+	add_word(n, word_of(n, "word", words, countof(words)));
+	if (!n->failed)
+		put_methods(n, &b);
+	add_word(n, buf_sv(&b));
+	buf_reset(&b);
+	put_target(n, n->object, &b);
+	add_word(n, buf_sv(&b));
+}
+
+static void read_reach(struct entry *n)
+{
+	static const char *const keys[] = {
+		"host", "port", "via", "origin", NULL,
+	};
+	auto_buf struct buf b = buf_new(POLICY_TEXT_MAX);
+
+	check_keys(n, keys);
+	add_word(n, SV("reach"));
+	put_target(n, n->object, &b);
+	add_word(n, buf_sv(&b));
+	add_word(n, SV("via"));
+	add_word(n, text_of(n, n->object, "via", true));
+}
+
+static void read_roots(struct entry *n)
+{
+	static const char *const keys[] = {
+		"path", "optional", "origin", NULL,
+	};
+
+	check_keys(n, keys);
+	add_first(n, SV("roots"));
+	add_word(n, text_of(n, n->object, "path", true));
+}
+
+static void read_limit(struct entry *n)
+{
+	static const char *const keys[] = {
+		"word", "value", "optional", "origin", NULL,
+	};
+
+	check_keys(n, keys);
+	add_first(n, SV("limit"));
+	add_word(n, text_of(n, n->object, "word", true));
+	add_word(n, text_of(n, n->object, "value", true));
+}
+
+/* A key that the word in front of it must, may or may not have. */
+static void add_clause(struct entry *n, const char *key, bool has,
+		       const char *word)
+{
+	struct sv v = text_of(n, n->object, key, false);
+
+	if (n->failed || !v.p)
+		return;
+	if (!has) {
+		(void)entry_error(n, "nothing here can have a", key);
+		return;
+	}
+	if (word)
+		add_word(n, sv_str(word));
+	add_word(n, v);
+}
+
+static void add_scopes(struct entry *n)
+{
+	static const char *const keys[] = { "host", "port", "path", NULL };
+	json_t *scopes = json_object_get(n->object, "for");
+	json_t *whole = n->object, *scope;
+	auto_buf struct buf b = buf_new(POLICY_TEXT_MAX);
+	size_t i;
+
+	if (!json_is_array(scopes) || json_array_size(scopes) == 0) {
+		if (!n->failed)
+			(void)entry_error(n, "expected a list that is not empty for",
+					  "for");
+		return;
+	}
+	json_array_foreach(scopes, i, scope) {
+		struct sv path;
+
+		if (n->failed)
+			return;
+		n->object = scope;
+		check_keys(n, keys);
+		n->object = whole;
+		path = text_of(n, scope, "path", false);
+		if (!n->failed && sv_find(path, ',') < path.n)
+			(void)entry_error(n, "write a comma as %2C in", "path");
+		buf_puts(&b, i ? "," : "");
+		put_target(n, scope, &b);
+	}
+	add_word(n, SV("for"));
+	add_word(n, buf_sv(&b));
+}
+
+static void read_secret(struct entry *n)
+{
+	static const char *const keys[] = {
+		"name", "optional", "from", "source", "key", "for", "as",
+		"user", "header", "prefix", "add", "origin", NULL,
+	};
+	struct sv from, as;
+
+	check_keys(n, keys);
+	add_first(n, SV("secret"));
+	add_word(n, text_of(n, n->object, "name", true));
+	add_word(n, SV("from"));
+	from = text_of(n, n->object, "from", true);
+	add_word(n, from);
+	add_clause(n, "source", !sv_eq(from, SV("env")), NULL);
+	add_clause(n, "key", sv_eq(from, SV("file")), "key");
+	add_scopes(n);
+	add_word(n, SV("as"));
+	as = text_of(n, n->object, "as", true);
+	add_word(n, as);
+	add_clause(n, "user", sv_eq(as, SV("basic")), NULL);
+	add_clause(n, "header", sv_eq(as, SV("header")), NULL);
+	add_clause(n, "prefix", sv_eq(as, SV("header")), "prefix");
+	if (flag_of(n, "add"))
+		add_word(n, SV("add"));
+}
+
+/* The words as one line of text, which the words then point into. */
+static struct sv join_words(struct entry *n)
+{
+	auto_buf struct buf b = buf_new(2 * POLICY_TEXT_MAX);
+	size_t starts[ENTRY_WORDS_MAX];
+	struct sv text;
+
+	for (size_t i = 0; i < n->words_n; i++) {
+		buf_puts(&b, i ? " " : "");
+		starts[i] = b.n;
+		text_form_word(&b, n->words[i].text);
+	}
+	text = b.full ? (struct sv){ 0 } : arena_dup(&n->p->arena, buf_sv(&b));
+	for (size_t i = 0; text.p && i < n->words_n; i++)
+		n->words[i].raw = sv_of(text.p + starts[i],
+			(i + 1 < n->words_n ? starts[i + 1] - 1 : text.n) -
+			starts[i]);
+	return text;
+}
+
+static int apply(struct entry *n)
+{
+	json_t *origin = json_object_get(n->object, "origin");
+	struct statement s = { .source = n->source };
+	struct sv file;
+
+	if (n->failed)
+		return -1;
+	file = text_of(n, n->object, "origin", false);
+	if (n->failed)
+		return -1;
+	s.origin.file = origin ? arena_dup(&n->p->arena, file) :
+				 n->source->name;
+	s.text = join_words(n);
+	s.words = arena_alloc(&n->p->arena, sizeof n->words[0] * n->words_n);
+	if (!s.origin.file.p || !s.text.p || !s.words)
+		return entry_error(n, "the policy is too large", "");
+	memcpy(s.words, n->words, sizeof n->words[0] * n->words_n);
+	s.words_n = n->words_n;
+	return words_apply(&s, n->p, n->e);
+}
+
+static const struct section {
+	const char *name;
+	void (*read)(struct entry *n);
+} sections[] = {
+	{ "grants", read_grant }, { "env", read_env },
+	{ "rules", read_rule }, { "reach", read_reach },
+	{ "roots", read_roots }, { "secrets", read_secret },
+	{ "limits", read_limit },
+};
+
+static int read_section(struct policy *p, const struct policy_source *s,
+			const struct section *section, json_t *list,
+			struct err *e)
+{
+	json_t *item;
+	size_t i;
+
+	if (!json_is_array(list) || json_array_size(list) > ENTRIES_MAX)
+		return err_kind(e, ERR_POLICY,
+			"%.*s: %s: expected a list of at most %d entries",
+			WORD_FMT(s->name), section->name, ENTRIES_MAX);
+	json_array_foreach(list, i, item) {
+		struct entry n = {
+			.p = p, .source = s, .section = section->name,
+			.index = i, .object = item, .e = e,
+		};
+
+		section->read(&n);
+		if (apply(&n) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static const struct section *find_section(const char *key)
+{
+	for (size_t i = 0; i < countof(sections); i++)
+		if (strcmp(sections[i].name, key) == 0)
+			return &sections[i];
+	return NULL;
+}
+
+static int unknown_section(const struct policy_source *s, const char *key,
+			   struct err *e)
+{
+	struct nearest near = nearest_to(sv_str(key));
+
+	for (size_t i = 0; i < countof(sections); i++)
+		nearest_offer(&near, sv_str(sections[i].name));
+	return err_kind(e, ERR_POLICY, "%.*s: unknown key%s%.*s",
+			WORD_FMT(s->name), near.best.p ? "; did you mean " : "",
+			SV_FMT(near.best));
+}
+
+bool json_source_is(struct sv text)
+{
+	for (size_t i = 0; i < text.n; i++)
+		if (!strchr(" \t\r\n", text.p[i]) || !text.p[i])
+			return text.p[i] == '{';
+	return false;
+}
+
+/* Brackets within brackets, before the parser recurses into them. */
+static bool is_too_deep(struct sv text)
+{
+	bool in_string = false;
+	unsigned depth = 0;
+
+	for (size_t i = 0; i < text.n; i++) {
+		char c = text.p[i];
+
+		if (c == '"')
+			in_string = !in_string;
+		else if (in_string && c == '\\')
+			i++;
+		else if (!in_string && (c == '{' || c == '['))
+			depth++;
+		else if (!in_string && (c == '}' || c == ']') && depth)
+			depth--;
+		if (depth > DEPTH_MAX)
+			return true;
+	}
+	return false;
+}
+
+int json_source_parse(struct policy *p, const struct policy_source *s,
+		      struct err *e)
+{
+	json_error_t why;
+	auto_json json_t *root = is_too_deep(s->text) ? NULL :
+		json_loadb(s->text.p, s->text.n, JSON_REJECT_DUPLICATES, &why);
+	const char *key;
+	json_t *value;
+
+	if (!root && is_too_deep(s->text))
+		return err_kind(e, ERR_POLICY,
+				"%.*s: more than %d brackets within brackets",
+				WORD_FMT(s->name), DEPTH_MAX);
+	if (!root)
+		return err_kind(e, ERR_POLICY, "%.*s:%d: column %d: %s",
+				WORD_FMT(s->name), why.line, why.column,
+				lexer_is_plain(sv_str(why.text)) ?
+					why.text : "malformed JSON");
+	value = json_object_get(root, "version");
+	if (!json_is_integer(value) || json_integer_value(value) != 1)
+		return err_kind(e, ERR_POLICY,
+				"%.*s: expected an object with \"version\": 1",
+				WORD_FMT(s->name));
+	json_object_foreach(root, key, value) {
+		const struct section *section = find_section(key);
+
+		if (strcmp(key, "version") == 0)
+			continue;
+		if (!section)
+			return unknown_section(s, key, e);
+		if (read_section(p, s, section, value, e) < 0)
+			return -1;
+	}
+	return 0;
+}

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Deciding one canonical request: see match.h.
+ *
+ * A path with %2F has two readings: the encoded slash is part of its segment,
+ * or it separates two.  Nobody but the origin knows which one it takes.  So a
+ * deny or ask in either reading counts, and an allow must be found in both.
+ * A rule that is itself written with %2F names one such path, and speaks for
+ * both of its readings.
+ */
+#include "match.h"
+
+#include "explanation.h"
+#include "hostpattern.h"
+#include "urlpattern.h"
+
+bool match_host(struct sv pattern, struct sv host)
+{
+	if (sv_eq(pattern, SV("*")))
+		return true;
+	if (!sv_starts(pattern, SV("*.")))
+		return sv_eq(pattern, host);
+	/* ".example.com" behind at least one label. */
+	pattern = sv_from(pattern, 1);
+	return host.n > pattern.n && sv_ends(host, pattern);
+}
+
+bool match_path(struct sv pattern, struct sv path)
+{
+	return urlpattern_match(pattern, path);
+}
+
+static bool match_method(const struct rule *r, struct sv method)
+{
+	for (size_t i = 0; i < r->methods_n; i++)
+		if (sv_eq(r->methods[i], method))
+			return true;
+	return r->methods_n == 0;
+}
+
+static bool match_port(const struct rule *r, const struct question *q)
+{
+	if (r->port)
+		return r->port == q->port;
+	/* What restricts covers every port, what permits the usual one. */
+	if (r->effect != VERDICT_ALLOW)
+		return true;
+	return q->port == (q->tls ? 443 : 80);
+}
+
+/* Everything but the path. */
+static bool match_rest(const struct rule *r, const struct question *q)
+{
+	if (r->protocol != PROTOCOL_HTTP || !match_method(r, q->method) ||
+	    !match_port(r, q) || !match_host(r->host, q->host))
+		return false;
+	/* `allow * *` is about public names. */
+	if (r->effect == VERDICT_ALLOW && sv_eq(r->host, SV("*")) &&
+	    hostpattern_is_special(q->host))
+		return false;
+	return !r->has_query ||
+	       (q->has_query && sv_eq(r->query, q->query));
+}
+
+/* The other reading against a pattern, which may have another reading too. */
+static bool match_other(struct sv path, struct sv path_other,
+			struct sv question_other)
+{
+	return match_path(path, question_other) ||
+	       (path_other.p && match_path(path_other, question_other));
+}
+
+/* The first rule of that effect for each reading; NULL where there is none. */
+static void find_rules(const struct policy *p, enum verdict effect,
+		       const struct question *q, struct sv other,
+		       const struct rule *ret[2])
+{
+	ret[0] = ret[1] = NULL;
+	for (size_t i = 0; i < p->rules_n; i++) {
+		const struct rule *r = &p->rules[i];
+
+		if (r->effect != effect || !match_rest(r, q))
+			continue;
+		if (!ret[0] && match_path(r->path, q->path))
+			ret[0] = r;
+		if (!ret[1] && other.p &&
+		    match_other(r->path, r->path_other, other))
+			ret[1] = r;
+	}
+}
+
+/* Is there nothing about the path that two programs could read differently,
+ * beyond the one thing that is tried both ways? */
+static bool is_unambiguous(const struct question *q, struct sv other)
+{
+	return urlpattern_is_clean(q->path) &&
+	       (!other.p || urlpattern_is_clean(other));
+}
+
+static void decide(const struct policy *p, const struct question *q,
+		   struct sv other, struct answer *ret)
+{
+	const struct rule *found[2];
+
+	find_rules(p, VERDICT_DENY, q, other, found);
+	if (found[0] || found[1]) {
+		ret->rule = found[0] ? found[0] : found[1];
+		return;
+	}
+	find_rules(p, VERDICT_ASK, q, other, found);
+	if (found[0] || found[1]) {
+		ret->verdict = VERDICT_ASK;
+		ret->rule = found[0] ? found[0] : found[1];
+		return;
+	}
+	find_rules(p, VERDICT_ALLOW, q, other, found);
+	if (found[0] && (!other.p || found[1])) {
+		ret->verdict = VERDICT_ALLOW;
+		ret->rule = found[0];
+	}
+}
+
+int match_request(const struct policy *p, const struct question *q,
+		  struct arena *a, struct answer *ret, struct err *e)
+{
+	char out[URLPATTERN_PATH_MAX];
+	struct sv other;
+	bool clear;
+
+	*ret = (struct answer){ .verdict = VERDICT_DENY };
+	if (q->path.n > sizeof out) {
+		ret->reason = SV("the path is too long");
+		return 0;
+	}
+	other = urlpattern_other_reading(q->path, out);
+	clear = is_unambiguous(q, other);
+	if (clear)
+		decide(p, q, other, ret);
+	if (explanation_put(p, q, clear, a, ret) < 0) {
+		*ret = (struct answer){ .verdict = VERDICT_DENY };
+		return err_kind(e, ERR_LIMIT, "explain the decision: no memory");
+	}
+	return 0;
+}
+
+bool match_secret(const struct secret_rule *s, const struct question *q)
+{
+	char out[URLPATTERN_PATH_MAX];
+	struct sv other;
+
+	if (!q->tls || q->path.n > sizeof out)
+		return false;
+	other = urlpattern_other_reading(q->path, out);
+	if (!is_unambiguous(q, other))
+		return false;
+	for (size_t i = 0; i < s->scopes_n; i++) {
+		const struct secret_scope *scope = &s->scopes[i];
+
+		if (sv_eq(scope->host, q->host) &&
+		    q->port == (scope->port ? scope->port : 443) &&
+		    match_path(scope->path, q->path) &&
+		    (!other.p ||
+		     match_other(scope->path, scope->path_other, other)))
+			return true;
+	}
+	return false;
+}
+
+const struct reach *match_reach(const struct policy *p, struct sv host,
+				uint16_t port)
+{
+	const struct reach *any = NULL;
+
+	for (size_t i = 0; i < p->reaches_n; i++) {
+		const struct reach *r = &p->reaches[i];
+
+		if (!sv_eq(r->host, host))
+			continue;
+		if (r->port == port)
+			return r;
+		if (r->port == 0)
+			any = r;
+	}
+	return any;
+}

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* env, limit, profile, workspace and isolation: statements about the run. */
+#include "own.h"
+#include "text_form.h"
+#include "words.h"
+
+enum { PROFILES_MAX = 64 };
+
+static int add_variable(const struct statement *s, const struct word *w,
+			enum env_kind kind, struct policy *p, struct err *e)
+{
+	size_t equals = sv_find(w->text, '=');
+	struct env_rule r = {
+		.kind = kind, .name = sv_head(w->text, equals),
+		.value = sv_from(w->text, equals + 1), .origin = s->origin,
+	};
+	struct env_rule *kept;
+
+	if (kind == ENV_SET && equals == w->text.n)
+		return statement_error(s, w, e,
+				       "expected NAME=VALUE, found \"%.*s\"",
+				       WORD_FMT(w->text));
+	if (kind == ENV_PASS && equals < w->text.n)
+		return statement_error(s, w, e,
+			"`env pass` takes names; to give a value: env set %.*s",
+			WORD_FMT(w->text));
+	if (!words_is_variable(r.name))
+		return statement_error(s, w, e,
+			"expected the name of a variable, found \"%.*s\"",
+			WORD_FMT(r.name));
+	if (text_form_env(&r, &p->arena) < 0)
+		return statement_full(s, e);
+	kept = arena_push(&p->arena, &p->env, &p->env_n, &p->env_cap);
+	if (!kept)
+		return statement_full(s, e);
+	*kept = r;
+	return 0;
+}
+
+int word_env(const struct statement *s, struct policy *p, struct err *e)
+{
+	const struct word *how = statement_word(s, 1, "`pass` or `set`", e);
+	enum env_kind kind;
+
+	if (!how)
+		return -1;
+	if (sv_eq(how->text, SV("pass")))
+		kind = ENV_PASS;
+	else if (sv_eq(how->text, SV("set")))
+		kind = ENV_SET;
+	else
+		return statement_error(s, how, e,
+			"expected `pass` or `set`, found \"%.*s\"",
+			WORD_FMT(how->text));
+	if (!statement_word(s, 2, "the variable", e))
+		return -1;
+	for (size_t i = 2; i < s->words_n; i++)
+		if (add_variable(s, &s->words[i], kind, p, e) < 0)
+			return -1;
+	return 0;
+}
+
+/* 30m, 90s, 2h, 1d or 500ms; at least 1 ms, at most a year. */
+static bool to_duration(struct sv v, uint64_t *ret_ms)
+{
+	static const struct { struct sv unit; uint64_t ms; } units[] = {
+		{ SV("ms"), 1 }, { SV("s"), 1000 }, { SV("m"), 60000 },
+		{ SV("h"), 3600000 }, { SV("d"), 86400000 },
+	};
+	const uint64_t year_ms = UINT64_C(366) * 86400000;
+	size_t digits = 0;
+	uint64_t n;
+
+	while (digits < v.n && is_digit(v.p[digits]))
+		digits++;
+	for (size_t i = 0; i < countof(units); i++) {
+		if (!sv_eq(sv_from(v, digits), units[i].unit))
+			continue;
+		if (!sv_to_u64(sv_head(v, digits), year_ms / units[i].ms, &n) ||
+		    n == 0)
+			return false;
+		*ret_ms = n * units[i].ms;
+		return true;
+	}
+	return false;
+}
+
+static int unknown_limit(const struct statement *s, const struct word *w,
+			 struct err *e)
+{
+	static const struct sv later[] = {
+		SV("memory"), SV("swap"), SV("processes"), SV("cpu"),
+		SV("io"), SV("files"), SV("file-size"), SV("disk"),
+		SV("output"), SV("upload"), SV("requests"), SV("ask"),
+	};
+
+	for (size_t i = 0; i < countof(later); i++)
+		if (sv_eq(w->text, later[i]))
+			return words_refuse(s, w, e);
+	return statement_error(s, w, e, "unknown limit \"%.*s\"",
+			       WORD_FMT(w->text));
+}
+
+int word_limit(const struct statement *s, struct policy *p, struct err *e)
+{
+	const struct word *what = statement_word(s, 1, "what is limited", e);
+	const struct word *value;
+	uint64_t ms;
+
+	if (!what)
+		return -1;
+	if (!sv_eq(what->text, SV("time")))
+		return unknown_limit(s, what, e);
+	value = statement_word(s, 2, "the duration", e);
+	if (!value || statement_end(s, 3, e) < 0)
+		return -1;
+	if (!to_duration(value->text, &ms))
+		return statement_error(s, value, e,
+			"expected a duration as 30m, 90s or 2h, found \"%.*s\"",
+			WORD_FMT(value->text));
+	if (p->time_limit_ms && p->time_limit_ms != ms) {
+		auto_buf struct buf b = buf_new(256);
+
+		origin_put(&b, &p->time_limit_origin);
+		return statement_error(s, value, e,
+			"another time limit is set already (%.*s)",
+			SV_FMT(buf_sv(&b)));
+	}
+	if (p->time_limit_ms == 0)
+		p->time_limit_origin = s->origin;
+	p->time_limit_ms = ms;
+	return 0;
+}
+
+static bool is_profile_name(struct sv v)
+{
+	if (v.n == 0 || v.n > 64 || v.p[0] == '.' || v.p[0] == '-')
+		return false;
+	for (size_t i = 0; i < v.n; i++)
+		if (!is_alpha(v.p[i]) && !is_digit(v.p[i]) &&
+		    !strchr("._-", v.p[i]))
+			return false;
+	return true;
+}
+
+/* Each profile once, so that profiles may name each other in a circle. */
+int word_profile(const struct statement *s, struct policy *p, struct err *e)
+{
+	const struct word *w = statement_word(s, 1, "the profile's name", e);
+	const struct policy_source *from = s->source;
+	auto_buf struct buf name = buf_new(128);
+	struct policy_source profile = *from;
+	struct sv *kept;
+
+	if (!w || statement_end(s, 2, e) < 0)
+		return -1;
+	if (!is_profile_name(w->text))
+		return statement_error(s, w, e,
+			"expected a profile's name, found \"%.*s\"",
+			WORD_FMT(w->text));
+	for (size_t i = 0; i < p->profiles_n; i++)
+		if (sv_eq(p->profiles[i], w->text))
+			return 0;
+	if (p->profiles_n == PROFILES_MAX)
+		return statement_error(s, w, e, "too many profiles");
+	kept = arena_push(&p->arena, &p->profiles, &p->profiles_n,
+			  &p->profiles_cap);
+	if (!kept)
+		return statement_full(s, e);
+	*kept = w->text;
+	if (!from->load)
+		return statement_error(s, w, e, "there are no profiles here");
+	if (from->load(from->load_ctx, w->text, &profile.text, e) < 0) {
+		struct err why = *e;
+
+		return statement_error(s, w, e, "%.150s", why.msg);
+	}
+	buf_printf(&name, "profile %.*s", SV_FMT(w->text));
+	profile.name = buf_sv(&name);
+	return policy_parse(p, &profile, e);
+}
+
+/* What every run of this version does: accepted, since it is true. */
+static int parse_only(const struct statement *s, struct sv only,
+		      struct err *e)
+{
+	const struct word *w = statement_word(s, 1, "the kind", e);
+
+	if (!w || statement_end(s, 2, e) < 0)
+		return -1;
+	if (!sv_eq(w->text, only))
+		return words_refuse(s, w, e);
+	return 0;
+}
+
+int word_workspace(const struct statement *s, struct policy *p, struct err *e)
+{
+	(void)p;
+	return parse_only(s, SV("direct"), e);
+}
+
+int word_isolation(const struct statement *s, struct policy *p, struct err *e)
+{
+	(void)p;
+	return parse_only(s, SV("native"), e);
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The table of words: see words.h. */
+#include "words.h"
+
+#include "nearest.h"
+#include "own.h"
+
+enum { VARIABLE_MAX = 128 };
+
+static const struct word_info table[] = {
+	{ SV("profile"), word_profile, "NAME", false },
+	{ SV("read"), word_read, "PATH...", true },
+	{ SV("write"), word_write, "PATH...", true },
+	{ SV("show"), word_show, "PATH...", true },
+	{ SV("hide"), word_hide, "PATH...", true },
+	{ SV("guard"), word_guard, "PATH...", true },
+	{ SV("env"), word_env, "pass NAME... | set NAME=VALUE...", false },
+	{ SV("allow"), word_allow, "METHODS HOST[:PORT][/PATH][?QUERY]",
+	  false },
+	{ SV("ask"), word_ask, "METHODS HOST[:PORT][/PATH][?QUERY]", false },
+	{ SV("deny"), word_deny, "METHODS HOST[:PORT][/PATH][?QUERY]",
+	  false },
+	{ SV("reach"), word_reach, "NAME[:PORT] via ADDRESS:PORT", false },
+	{ SV("secret"), word_secret,
+	  "NAME from SOURCE for HOST[,HOST...] as FORM [add]", true },
+	{ SV("roots"), word_roots, "PATH...", true },
+	{ SV("limit"), word_limit, "time DURATION", true },
+	{ SV("workspace"), word_workspace, "direct", false },
+	{ SV("isolation"), word_isolation, "native", false },
+	{ SV("publish"), NULL, NULL, false },
+	{ SV("cache"), NULL, NULL, false },
+	{ SV("device"), NULL, NULL, false },
+	{ SV("nest"), NULL, NULL, false },
+	{ SV("via"), NULL, NULL, false },
+	{ { 0 }, NULL, NULL, false },
+};
+
+const struct word_info *words_at(size_t i)
+{
+	return &table[i < countof(table) ? i : countof(table) - 1];
+}
+
+const char *policy_word(size_t i)
+{
+	return words_at(i)->name.p;
+}
+
+const char *policy_form(size_t i)
+{
+	return words_at(i)->form;
+}
+
+static const struct word_info *find(struct sv name)
+{
+	for (size_t i = 0; table[i].name.n; i++)
+		if (sv_eq(table[i].name, name))
+			return &table[i];
+	return NULL;
+}
+
+static int unknown_word(const struct statement *s, struct sv name,
+			struct err *e)
+{
+	struct nearest n = nearest_to(name);
+
+	for (size_t i = 0; table[i].name.n; i++)
+		if (table[i].parse)
+			nearest_offer(&n, table[i].name);
+	if (n.best.p)
+		return statement_error(s, &s->words[0], e,
+			"unknown word \"%.*s\"; did you mean `%.*s`?",
+			WORD_FMT(name), SV_FMT(n.best));
+	return statement_error(s, &s->words[0], e, "unknown word \"%.*s\"",
+			       WORD_FMT(name));
+}
+
+int words_refuse(const struct statement *s, const struct word *w,
+		 struct err *e)
+{
+	return statement_error(s, w, e,
+		"this version cannot enforce `%.*s` yet, so it refuses it",
+		WORD_FMT(w->text));
+}
+
+int words_apply(struct statement *s, struct policy *p, struct err *e)
+{
+	struct sv name = s->words[0].text;
+	const struct word_info *info;
+
+	if (name.n > 1 && name.p[name.n - 1] == '?') {
+		s->optional = true;
+		name.n--;
+	}
+	info = find(name);
+	if (!info)
+		return unknown_word(s, name, e);
+	if (!info->parse)
+		return words_refuse(s, &s->words[0], e);
+	s->form = info->form;
+	if (s->optional && !info->may_be_optional)
+		return statement_error(s, &s->words[0], e,
+				       "`%.*s` cannot be optional",
+				       SV_FMT(info->name));
+	return info->parse(s, p, e);
+}
+
+bool words_is_variable(struct sv v)
+{
+	if (v.n == 0 || v.n > VARIABLE_MAX || is_digit(v.p[0]))
+		return false;
+	for (size_t i = 0; i < v.n; i++)
+		if (!is_alpha(v.p[i]) && !is_digit(v.p[i]) && v.p[i] != '_')
+			return false;
+	return true;
+}
