@@ -35,8 +35,8 @@ static X509 *ca_certificate(void)
 	return x;
 }
 
-/* The client trusts the CA unless it `pins`; sni may be NULL. */
-static void link_up(struct link *l, const char *sni, bool pins)
+/* The client trusts the CA unless it `pins`; name, its SNI, may be NULL. */
+static void link_up(struct link *l, const char *name, bool pins)
 {
 	X509 *ca = ca_certificate();
 
@@ -48,9 +48,12 @@ static void link_up(struct link *l, const char *sni, bool pins)
 		X509_STORE_add_cert(SSL_CTX_get_cert_store(l->ctx), ca);
 	X509_free(ca);
 	l->peer = pki_peer(l->ctx, l->fds[1], false);
-	if (sni) {
+	if (name) {
+		char sni[256];
+
+		snprintf(sni, sizeof sni, "%s", name);
 		SSL_set_tlsext_host_name(l->peer, sni);
-		SSL_set1_host(l->peer, sni);
+		SSL_set1_host(l->peer, name);
 	}
 	l->t = tls_server_accept(server, l->fds[0], &l->why);
 }
