@@ -2,6 +2,8 @@
 /* Paths of files in statements: see filepath.h. */
 #include "filepath.h"
 
+#include "glob.h"
+
 static bool is_special(char c)
 {
 	return c == '*' || c == '?' || c == '[';
@@ -161,102 +163,11 @@ struct sv filepath_written(const struct filepath *f, struct arena *a)
 	return sv_of(out, n);
 }
 
-/* The set at the start of v, "[...]", and c; *ret_n is the set's length. */
-static bool match_set(struct sv v, char c, size_t *ret_n)
-{
-	bool negated = v.n > 1 && (v.p[1] == '!' || v.p[1] == '^');
-	bool found = false;
-	size_t n = set_length(v);
-
-	for (size_t i = negated ? 2 : 1; i + 1 < n; i++) {
-		unsigned char low = (unsigned char)v.p[i], high = low;
-
-		if (i + 3 < n && v.p[i + 1] == '-') {
-			high = (unsigned char)v.p[i + 2];
-			i += 2;
-		}
-		if ((unsigned char)c >= low && (unsigned char)c <= high)
-			found = true;
-	}
-	*ret_n = n;
-	return found != negated;
-}
-
-/* Whether one pattern element at i matches c; *ret_n is its length. */
-static bool match_one(struct sv pattern, size_t i, char c, size_t *ret_n)
-{
-	*ret_n = 1;
-	if (pattern.p[i] == '?')
-		return true;
-	if (pattern.p[i] == '[')
-		return match_set(sv_from(pattern, i), c, ret_n);
-	return pattern.p[i] == c;
-}
-
-static bool match_segment(struct sv pattern, struct sv name)
-{
-	size_t i = 0, j = 0, length = 0;
-	size_t star = pattern.n, from = 0;
-
-	while (j < name.n) {
-		if (i < pattern.n && pattern.p[i] == '*') {
-			star = i++;
-			from = j;
-		} else if (i < pattern.n &&
-			   match_one(pattern, i, name.p[j], &length)) {
-			i += length;
-			j++;
-		} else if (star < pattern.n) {
-			i = star + 1;
-			j = ++from;
-		} else {
-			return false;
-		}
-	}
-	while (i < pattern.n && pattern.p[i] == '*')
-		i++;
-	return i == pattern.n;
-}
-
-/* Both without their first slash; "" is the root. */
-static bool match_segments(struct sv p, struct sv v)
-{
-	struct sv behind_any = { 0 }, from = { 0 };
-	bool have_any = false;
-
-	for (;;) {
-		struct sv want = sv_head(p, sv_find(p, '/'));
-		struct sv name = sv_head(v, sv_find(v, '/'));
-
-		if (p.n == 0 && v.n == 0)
-			return true;
-		if (sv_eq(want, SV("**"))) {
-			if (want.n == p.n)
-				return v.n > 0;
-			have_any = true;
-			p = behind_any = sv_from(p, want.n + 1);
-			from = v;
-			continue;
-		}
-		if (p.n && v.n && match_segment(want, name)) {
-			p = sv_from(p, want.n + 1);
-			v = sv_from(v, name.n + 1);
-			continue;
-		}
-		if (!have_any || from.n == 0)
-			return false;
-		from = sv_from(from, sv_find(from, '/') + 1);
-		p = behind_any;
-		v = from;
-	}
-}
-
 bool filepath_match(const struct filepath *f, struct sv path)
 {
 	if (!f->is_glob)
 		return sv_eq(f->path, path);
-	return f->path.n && path.n && path.p[0] == '/' &&
-	       match_segments(sv_from(f->path, 1), sv_from(path, 1));
+	return glob_match(f->path, path);
 }
 
 bool filepath_covers(const struct filepath *f, struct sv path, size_t *ret_n)

@@ -3,9 +3,8 @@
  * Paths of files in statements, lexically: nothing is looked up.
  *
  * A clean path is absolute, without `.`, `..`, empty segments and a slash at
- * its end.  In a pattern `*`, `?` and `[...]` match within a segment and a
- * segment `**` any number of segments (at the end at least one); `[*]`, `[?]`
- * and `[[]` are the characters themselves.
+ * its end.  A path with `*`, `?` or `[...]` is a pattern (glob.h); `[*]`, `[?]`
+ * and `[[]` are the characters themselves, so that every path can be written.
  */
 #ifndef POLICY_FILEPATH_H
 #define POLICY_FILEPATH_H
