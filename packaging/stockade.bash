@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+# bash completion for stockade(1)
+
+_stockade() {
+	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
+	local verb=${COMP_WORDS[1]} i
+	local statements="--read --write --show --hide --guard --env --allow
+		--ask --deny --reach --secret --roots --limit --profile"
+
+	COMPREPLY=()
+	if [ "$COMP_CWORD" = 1 ]; then
+		mapfile -t COMPREPLY < <(compgen -W "run check policy trust log
+			runs doctor --help --version" -- "$cur")
+		return
+	fi
+	# Behind `--` stands another program's command line.
+	for ((i = 2; i < COMP_CWORD; i++)); do
+		if [ "$verb" = run ] && [ "${COMP_WORDS[i]}" = -- ]; then
+			COMP_WORDS=("${COMP_WORDS[@]:i + 1}")
+			COMP_CWORD=$((COMP_CWORD - i - 1))
+			if [ "$COMP_CWORD" = 0 ]; then
+				mapfile -t COMPREPLY < <(compgen -c -- "$cur")
+			else
+				mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+			fi
+			return
+		fi
+	done
+	case $prev in
+	--policy|--read|--write|--show|--hide|--guard|--roots)
+		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+		return ;;
+	--profile)
+		mapfile -t COMPREPLY < <(compgen -W "claude codex gemini-cli
+			opencode" -- "$cur")
+		return ;;
+	--env)
+		mapfile -t COMPREPLY < <(compgen -W "pass set" -- "$cur")
+		return ;;
+	--limit)
+		mapfile -t COMPREPLY < <(compgen -W "time" -- "$cur")
+		return ;;
+	esac
+	case $verb in
+	run) i="--policy --explain --json $statements --" ;;
+	check|policy) i="--policy --json $statements" ;;
+	log) i="verify --denied --follow --json $(_stockade_runs)" ;;
+	runs|doctor) i="--json" ;;
+	trust) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
+	*) return ;;
+	esac
+	mapfile -t COMPREPLY < <(compgen -W "$i" -- "$cur")
+}
+
+_stockade_runs() {
+	local state=${XDG_STATE_HOME:-$HOME/.local/state}
+
+	(cd "$state/stockade/runs" 2>/dev/null && printf '%s ' *)
+}
+
+complete -o filenames -F _stockade stockade

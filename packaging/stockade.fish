@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0
+# fish completion for stockade(1)
+
+complete -c stockade -f
+complete -c stockade -n __fish_use_subcommand -l version -d 'print the version'
+complete -c stockade -n __fish_use_subcommand -a run -d 'run a command inside the boundary'
+complete -c stockade -n __fish_use_subcommand -a check -d 'does the policy permit it?'
+complete -c stockade -n __fish_use_subcommand -a policy -d 'the effective policy'
+complete -c stockade -n __fish_use_subcommand -a trust -d 'use this policy from now on'
+complete -c stockade -n __fish_use_subcommand -a log -d 'what happened in a run'
+complete -c stockade -n __fish_use_subcommand -a runs -d 'the runs on record'
+complete -c stockade -n __fish_use_subcommand -a doctor -d 'what this machine allows'
+
+set -l takes_policy '__fish_seen_subcommand_from run check policy'
+complete -c stockade -n $takes_policy -l policy -r -F -d 'a policy file'
+complete -c stockade -n $takes_policy -l profile -x -a 'claude codex gemini-cli opencode' -d 'a profile'
+for path in read write show hide guard roots
+    complete -c stockade -n $takes_policy -l $path -r -F
+end
+for rule in env allow ask deny reach secret limit
+    complete -c stockade -n $takes_policy -l $rule -x
+end
+complete -c stockade -n '__fish_seen_subcommand_from run' -l explain -d 'print the plan, run nothing'
+complete -c stockade -n '__fish_seen_subcommand_from run; and contains -- -- (commandline -opc)' -a '(__fish_complete_subcommand)'
+complete -c stockade -n '__fish_seen_subcommand_from log' -a verify -d 'check the chain'
+complete -c stockade -n '__fish_seen_subcommand_from log' -l denied -d 'refusals only'
+complete -c stockade -n '__fish_seen_subcommand_from log' -l follow -d 'until the run has ended'
+complete -c stockade -n '__fish_seen_subcommand_from run policy log runs doctor' -l json
