@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a request does with credentials: each swap with its refusals. */
+#include <stdlib.h>
+
+#include "base64.h"
+#include "credential_set.h"
+#include "cur.h"
+#include "tap.h"
+
+static struct secret_scope scope = { .host = { "api.test", 8 },
+				     .path = { "/v1/**", 6 } };
+static struct secret_rule rule;
+static struct credential_set set;
+
+static void set_up(enum secret_form form, bool add)
+{
+	uint8_t noise[PLACEHOLDER_RANDOM] = { 1, 2, 3 };
+
+	rule = (struct secret_rule){
+		.name = SV("TOKEN"), .scopes = &scope, .scopes_n = 1,
+		.form = form, .add = add, .user = SV("me"),
+		.header = SV("x-api-key"), .prefix = SV("Key "),
+	};
+	free(set.v);
+	set = (struct credential_set){ .values = buf_new(1000) };
+	set.v = calloc(1, sizeof *set.v);
+	set.n = 1;
+	set.v[0].rule = &rule;
+	placeholder_make(noise, set.v[0].placeholder);
+}
+
+static struct sv mark(void)
+{
+	return credential_placeholder(&set.v[0]);
+}
+
+/* One request to api.test with one field. */
+static void use(struct sv name, struct sv value, const char *host,
+		const char *path, bool tls, struct credential_use *ret)
+{
+	static struct http_field field;
+	struct http_request r = {
+		.scheme = tls ? HTTP_TLS : HTTP_PLAIN, .host = sv_str(host),
+		.port = tls ? 443 : 80, .method = SV("GET"),
+		.path = sv_str(path),
+	};
+	struct question q = { .tls = tls, .method = r.method, .host = r.host,
+			      .path = r.path, .port = r.port };
+	struct err e;
+
+	field = (struct http_field){ name, value };
+	r.fields.v = &field;
+	r.fields.n = name.n ? 1 : 0;
+	CHECK_INT(credential_set_use(&set, &q, &r, ret, &e), 0);
+}
+
+static void bearer_with(struct sv prefix, struct buf *ret)
+{
+	buf_put(ret, prefix);
+	buf_put(ret, mark());
+}
+
+static void test_use_placeholder_in_its_place_is_swapped(void)
+{
+	auto_buf struct buf value = buf_new(200);
+	struct credential_use u;
+
+	set_up(SECRET_BEARER, false);
+	bearer_with(SV("Bearer "), &value);
+	use(SV("authorization"), buf_sv(&value), "api.test", "/v1/x", true, &u);
+	CHECK_INT(u.n, 1);
+	CHECK_INT(u.edits[0].form, EDIT_REPLACE);
+	CHECK(!u.strayed && !u.usurped);
+}
+
+static void test_use_placeholder_anywhere_else_is_a_stray(void)
+{
+	const struct { const char *field, *host, *path; bool tls; } rows[] = {
+		{ "x-other", "api.test", "/v1/x", true },
+		{ "authorization", "other.test", "/v1/x", true },
+		{ "authorization", "api.test", "/v2/x", true },
+		{ "authorization", "api.test", "/v1/x", false },
+	};
+
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		auto_buf struct buf value = buf_new(200);
+		struct credential_use u;
+
+		set_up(SECRET_BEARER, false);
+		bearer_with(SV("Bearer "), &value);
+		use(sv_str(rows[i].field), buf_sv(&value), rows[i].host,
+		    rows[i].path, rows[i].tls, &u);
+		CHECK_INT(u.n, 0);
+		CHECK(u.strayed == &set.v[0]);
+	}
+}
+
+static void test_use_placeholder_in_path_or_query_is_a_stray(void)
+{
+	auto_buf struct buf path = buf_new(200);
+	struct credential_use u;
+
+	set_up(SECRET_BEARER, false);
+	bearer_with(SV("/v1/"), &path);
+	use(SV(""), SV(""), "api.test", buf_cstr(&path), true, &u);
+	CHECK(u.strayed == &set.v[0]);
+	CHECK_SV(sv_str(u.where), "path");
+	use(SV(""), SV(""), "api.test", "/v1/x", true, &u);
+	CHECK(!u.strayed);
+}
+
+static void test_use_own_value_in_the_secrets_field_is_usurped(void)
+{
+	struct credential_use u;
+
+	set_up(SECRET_BEARER, false);
+	use(SV("authorization"), SV("Bearer mine"), "api.test", "/v1/x", true,
+	    &u);
+	CHECK(u.usurped == &set.v[0]);
+	/* Where the secret does not apply, the field is the agent's. */
+	use(SV("authorization"), SV("Bearer mine"), "other.test", "/v1/x",
+	    true, &u);
+	CHECK(!u.usurped);
+	/* Nothing at all is nothing at all. */
+	use(SV(""), SV(""), "api.test", "/v1/x", true, &u);
+	CHECK(!u.usurped && u.n == 0);
+}
+
+static void test_use_add_replaces_and_fills(void)
+{
+	struct credential_use u;
+
+	set_up(SECRET_HEADER, true);
+	use(SV(""), SV(""), "api.test", "/v1/x", true, &u);
+	CHECK_INT(u.n, 1);
+	CHECK_INT(u.edits[0].form, EDIT_ADD);
+	CHECK_SV(u.edits[0].field, "x-api-key");
+	CHECK_SV(u.edits[0].prefix, "Key ");
+	use(SV("x-api-key"), SV("mine"), "api.test", "/v1/x", true, &u);
+	CHECK_INT(u.n, 1);
+	CHECK(!u.usurped);
+	use(SV(""), SV(""), "api.test", "/v1/x", false, &u);
+	CHECK_INT(u.n, 0);
+}
+
+static void basic_of(struct sv user, struct buf *ret)
+{
+	auto_buf struct buf plain = buf_new(200);
+
+	buf_put(&plain, user);
+	buf_putc(&plain, ':');
+	buf_put(&plain, mark());
+	buf_puts(ret, "Basic ");
+	buf_put_base64(ret, buf_sv(&plain));
+}
+
+static void test_use_basic_wants_the_rules_user(void)
+{
+	auto_buf struct buf good = buf_new(300), bad = buf_new(300);
+	struct credential_use u;
+
+	set_up(SECRET_BASIC, false);
+	basic_of(SV("me"), &good);
+	basic_of(SV("you"), &bad);
+	use(SV("authorization"), buf_sv(&good), "api.test", "/v1/x", true, &u);
+	CHECK_INT(u.n, 1);
+	CHECK_INT(u.edits[0].form, EDIT_BASIC);
+	use(SV("authorization"), buf_sv(&bad), "api.test", "/v1/x", true, &u);
+	CHECK_INT(u.n, 0);
+	CHECK(u.usurped && u.strayed);
+}
+
+static void test_redact_hides_every_value(void)
+{
+	auto_buf struct buf out = buf_new(200);
+
+	set_up(SECRET_BEARER, false);
+	buf_put_sv(&set.values, SV("hunter2"));
+	buf_put_sv(&set.values, SV("swordfish"));
+	credential_set_redact(&set, SV("a=hunter2&b=swordfish&c=hunter"), &out);
+	CHECK_SV(buf_sv(&out), "a=[secret]&b=[secret]&c=hunter");
+	buf_free(&set.values);
+}
+
+int main(void)
+{
+	RUN(test_use_placeholder_in_its_place_is_swapped);
+	RUN(test_use_placeholder_anywhere_else_is_a_stray);
+	RUN(test_use_placeholder_in_path_or_query_is_a_stray);
+	RUN(test_use_own_value_in_the_secrets_field_is_usurped);
+	RUN(test_use_add_replaces_and_fills);
+	RUN(test_use_basic_wants_the_rules_user);
+	RUN(test_redact_hides_every_value);
+	return tap_done();
+}
