@@ -7,6 +7,7 @@
 
 #include "fault.h"
 #include "own.h"
+#include "server.h"
 #include "tls_private.h"
 
 int tls_start_(struct err *e)
