@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `stockade doctor`: runs the tries and prints what came of them. */
+#include "doctor.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "doctor_tries.h"
+#include "io.h"
+#include "json.h"
+#include "own.h"
+#include "process.h"
+
+enum { OUTPUT_MAX = 65536 };
+
+/* What the child says, in one write. */
+struct outcome {
+	int ok;
+	char note[DOCTOR_NOTE_MAX];
+	struct err err;
+};
+
+static _Noreturn void child(const struct doctor_try *t, int to_fd)
+{
+	struct outcome o = { 0 };
+	struct err ignored;
+
+	/* A try that hangs is a try that failed. */
+	(void)alarm(10);
+	o.ok = t->attempt(o.note, &o.err) == 0;
+	if (io_write_all(to_fd, sv_of((const char *)&o, sizeof o),
+			 &ignored) < 0)
+		_exit(1);
+	_exit(0);
+}
+
+static int run(const struct doctor_try *t, struct outcome *o, struct err *e)
+{
+	auto_buf struct buf said = buf_new(sizeof *o);
+	int ends[2];
+	pid_t pid;
+	int status;
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return err_sys(e, "make a pipe");
+	pid = fork();
+	if (pid == 0)
+		child(t, ends[1]);
+	close_fd(&ends[1]);
+	if (pid < 0) {
+		close_fd(&ends[0]);
+		return err_sys(e, "fork");
+	}
+	if (io_read_all(ends[0], &said, e) < 0)
+		said.n = 0;
+	close_fd(&ends[0]);
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	*o = (struct outcome){ 0 };
+	if (said.n == sizeof *o)
+		memcpy(o, said.p, sizeof *o);
+	else if (WIFSIGNALED(status))
+		err_kind(&o->err, ERR_SYS, "killed by signal %d",
+			 WTERMSIG(status));
+	else
+		err_kind(&o->err, ERR_SYS, "no answer");
+	o->note[sizeof o->note - 1] = 0;
+	return 0;
+}
+
+static const char *state(const struct doctor_try *t, const struct outcome *o)
+{
+	if (o->ok)
+		return "ok";
+	return t->required ? "missing" : "absent";
+}
+
+static void print_line(struct buf *b, const struct doctor_try *t,
+		       const struct outcome *o)
+{
+	buf_printf(b, "%-22s %-8s ", t->name, state(t, o));
+	buf_put_visible(b, sv_str(o->ok ? o->note : o->err.msg));
+	buf_putc(b, '\n');
+	if (!o->ok && t->required && t->remedy)
+		buf_printf(b, "%31s -> %s\n", "", t->remedy);
+}
+
+static void print_json(struct json *j, const struct doctor_try *t,
+		       const struct outcome *o)
+{
+	json_open(j, '{');
+	json_put_str(j, "name", t->name);
+	json_put_bool(j, "ok", o->ok);
+	json_put_bool(j, "required", t->required);
+	json_put_str(j, "detail", o->ok ? o->note : o->err.msg);
+	json_put_str(j, "remedy", o->ok ? NULL : t->remedy);
+	json_close(j, '}');
+}
+
+static int say(const char *text)
+{
+	(void)fprintf(stderr, "stockade: %s\n", text);
+	return 1;
+}
+
+/* Runs everything, filling b; the number of required things missing, or -1. */
+static int examine(struct buf *b, bool as_json, struct err *e)
+{
+	struct json j = json_line(b);
+	int missing = 0;
+
+	if (as_json) {
+		json_open(&j, '{');
+		json_key(&j, "checks");
+		json_open(&j, '[');
+	}
+	for (const struct doctor_try *t = doctor_tries; t->name; t++) {
+		struct outcome o;
+
+		if (run(t, &o, e) < 0)
+			return -1;
+		missing += !o.ok && t->required;
+		if (as_json)
+			print_json(&j, t, &o);
+		else
+			print_line(b, t, &o);
+	}
+	if (as_json) {
+		json_close(&j, ']');
+		json_put_bool(&j, "ok", missing == 0);
+		json_close(&j, '}');
+		buf_putc(b, '\n');
+	} else if (missing) {
+		buf_printf(b, "\n%d missing: `stockade run` cannot work here\n",
+			   missing);
+	} else {
+		buf_puts(b, "\n`stockade run` can work here\n");
+	}
+	return missing;
+}
+
+int cli_doctor(int argc, char **argv)
+{
+	auto_buf struct buf b = buf_new(OUTPUT_MAX);
+	bool as_json = argc == 2 && strcmp(argv[1], "--json") == 0;
+	struct err e = { 0 };
+	int missing;
+
+	if (argc > 1 && !as_json) {
+		(void)say("usage: stockade doctor [--json]");
+		return 2;
+	}
+	(void)signal(SIGPIPE, SIG_IGN);
+	missing = examine(&b, as_json, &e);
+	if (missing < 0 || buf_check(&b, "the report", &e) < 0 ||
+	    io_write_all(STDOUT_FILENO, buf_sv(&b), &e) < 0)
+		return say(e.msg);
+	return missing != 0;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The tries of `stockade doctor`: each really does the thing, in a process of
+ * its own that ends right afterwards, so that nothing of it remains.
+ */
+#ifndef CLI_DOCTOR_TRIES_H
+#define CLI_DOCTOR_TRIES_H
+
+#include <stdbool.h>
+
+#include "err.h"
+
+enum { DOCTOR_NOTE_MAX = 160, DOCTOR_REMEDY_MAX = 400 };
+
+struct doctor_try {
+	const char *name;
+	bool required;		/* without it `stockade run` cannot work */
+	/* 0 or -1 with *e; may write a note of DOCTOR_NOTE_MAX bytes. */
+	int (*attempt)(char *note, struct err *e);
+	const char *remedy;	/* what helps, never by weakening the host */
+};
+
+/* Ended by a NULL name. */
+extern const struct doctor_try doctor_tries[];
+
+#endif
