@@ -20,8 +20,6 @@
 #include "io.h"
 #include "own.h"
 
-extern char **environ;
-
 enum { SOURCE_VALUE_MAX = 16384 };
 
 static int draw_placeholder(struct credential *c, struct err *e)
