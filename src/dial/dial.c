@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * stockade-dial: faces the internet.
+ *
+ *	warden --STREAM, EXCHANGE--> dial <--BODY...-- edge
+ *	       <--NEED, DONE--------      --RESPONSE, CHUNK...-->
+ *	resolve --SOCKET-----------> dial <--LEASE-- vault
+ *
+ * It takes requests that were decided, verifies the origin's certificate,
+ * fetches the credential that a rule adds, writes the request from its
+ * canonical form, and hands back the response, parsed and scrubbed.
+ *
+ * It can make no socket and open no file.  A person may assume that an origin
+ * takes this process over: then it holds the credentials of the requests that
+ * are under way, and nothing to reach another origin with but what warden
+ * allows next.
+ *
+ * It ends with warden, resolve or vault, or by its own error, which it
+ * reports.
+ */
+#include "dial.h"
+
+#include <signal.h>
+#include <sys/resource.h>
+
+#include "confine.h"
+#include "exchange.h"
+#include "own.h"
+
+static struct dial dial;
+static int status;	/* of the process */
+
+static void stop(const struct err *e)
+{
+	struct msg m = { .kind = MSG_FAULT };
+	struct err ignored;
+
+	if (e)
+		status = 1;
+	if (e && channel_is_open(&dial.warden)) {
+		m.FAULT.text = sv_str(e->msg);
+		(void)channel_send(&dial.warden, &m, &ignored);
+	}
+	loop_stop(dial.loop);
+}
+
+void dial_report(struct dial *d, const struct msg *m)
+{
+	struct err e = { 0 };
+
+	if (channel_is_open(&d->warden) &&
+	    channel_send(&d->warden, m, &e) < 0)
+		stop(&e);
+}
+
+static void on_closed(struct channel *c, const struct err *e)
+{
+	struct err gone = { 0 };
+
+	/* Without warden nobody is left to tell. */
+	if (!e && c != &dial.warden) {
+		(void)err_kind(&gone, ERR_PROTO, "%s has gone away",
+			       c == &dial.vault ? "vault" : "resolve");
+		e = &gone;
+	}
+	stop(e);
+}
+
+static int on_resolve(struct channel *c, struct msg *m, struct err *e)
+{
+	struct stream *s;
+
+	(void)c;
+	if (m->kind != MSG_SOCKET ||
+	    (m->n_fds == 0) == (m->SOCKET.error.n == 0))
+		return err_kind(e, ERR_PROTO, "malformed SOCKET");
+	s = stream_find(m->SOCKET.conn);
+	/* The agent may have hung up meanwhile: the socket is closed. */
+	if (s && s->exchange && s->exchange->id == m->SOCKET.id)
+		exchange_socket(s->exchange,
+				m->n_fds ? steal_fd(&m->fds[0]) : -1,
+				m->SOCKET.error);
+	return 0;
+}
+
+static int on_vault(struct channel *c, struct msg *m, struct err *e)
+{
+	(void)c;
+	if (m->kind != MSG_LEASE)
+		return err_kind(e, ERR_PROTO, "unexpected %s",
+				msg_name(m->kind));
+	lease_answer(&m->LEASE);
+	return 0;
+}
+
+static int peer(struct channel *c, int *fd, enum role role, struct err *e)
+{
+	c->message = role == ROLE_VAULT ? on_vault : on_resolve;
+	c->closed = on_closed;
+	if (channel_open(c, dial.loop, *fd, ROLE_DIAL, role, PHASE_RUN, e) < 0)
+		return -1;
+	*fd = -1;
+	return 0;
+}
+
+static int add_roots(const struct msg *m, struct err *e)
+{
+	if (m->n_fds != 1)
+		return err_kind(e, ERR_PROTO, "ROOTS without a file");
+	if (tls_client_roots(dial.tls, m->fds[0], e) < 0) {
+		if (m->ROOTS.required)
+			return err_ctx(e, "roots");
+		*e = (struct err){ 0 };
+	}
+	return 0;
+}
+
+static int start(struct msg *m, struct err *e)
+{
+	bool has_vault = m->DIAL_START.has_vault == 1;
+
+	if (m->n_fds != (has_vault ? 2U : 1U))
+		return err_kind(e, ERR_PROTO, "DIAL_START with %u descriptors",
+				m->n_fds);
+	if (peer(&dial.resolve, &m->fds[0], ROLE_RESOLVE, e) < 0 ||
+	    (has_vault && peer(&dial.vault, &m->fds[1], ROLE_VAULT, e) < 0) ||
+	    confine_helper(CONFINE_DIAL, e) < 0)
+		return -1;
+	dial.warden.phase = PHASE_RUN;
+	return 0;
+}
+
+/* The stream's end is the agent's: an exchange that comes after it is only
+ * accounted for. */
+static int on_exchange(const struct msg_EXCHANGE *m, struct err *e)
+{
+	struct stream *s = stream_find(m->conn);
+	struct msg done = { .kind = MSG_DONE, .DONE = {
+		.conn = m->conn, .id = m->id } };
+
+	if (s && s->exchange)
+		return err_kind(e, ERR_PROTO, "two exchanges on a connection");
+	if (s && !s->over) {
+		exchange_begin(s, m);
+		return 0;
+	}
+	done.DONE.error = s ? SV("the connection is over") :
+			      SV("the agent hung up");
+	dial_report(&dial, &done);
+	return 0;
+}
+
+static int on_warden(struct channel *c, struct msg *m, struct err *e)
+{
+	int failed;
+
+	(void)c;
+	if (m->kind == MSG_ROOTS)
+		failed = add_roots(m, e);
+	else if (m->kind == MSG_DIAL_START)
+		failed = start(m, e);
+	else if (m->kind == MSG_STREAM && m->n_fds == 1)
+		failed = stream_open(&dial, m->STREAM.conn,
+				     steal_fd(&m->fds[0]), e);
+	else if (m->kind == MSG_EXCHANGE)
+		failed = on_exchange(&m->EXCHANGE, e);
+	else
+		failed = err_kind(e, ERR_PROTO, "unexpected %s",
+				  msg_name(m->kind));
+	/* Reported here: `closed` comes when the channel is gone. */
+	if (failed < 0)
+		stop(e);
+	return 0;
+}
+
+static int prepare(struct err *e)
+{
+	struct rlimit files;
+
+	/* A write to a closed connection is an error, not the end. */
+	if (signal(SIGPIPE, SIG_IGN) == SIG_ERR)
+		return err_sys(e, "ignore SIGPIPE");
+	/* Two descriptors for each stream; fewer only means fewer streams. */
+	if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+		files.rlim_cur = files.rlim_max;
+		(void)setrlimit(RLIMIT_NOFILE, &files);
+	}
+	dial.loop = loop_new(e);
+	if (!dial.loop)
+		return -1;
+	dial.warden.message = on_warden;
+	dial.warden.closed = on_closed;
+	return channel_open(&dial.warden, dial.loop, 3, ROLE_DIAL,
+			    ROLE_WARDEN, PHASE_BOOT, e);
+}
+
+int main(void)
+{
+	struct err e = { 0 };
+
+	if (prepare(&e) < 0)
+		return 1;
+	dial.tls = tls_client_new(&e);
+	if (!dial.tls || loop_run(dial.loop, &e) < 0)
+		stop(&e);
+	return status;
+}

@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One request and its response: see exchange.h. */
+#include "exchange.h"
+
+#include <stdio.h>
+
+#include "credential.h"
+#include "own.h"
+#include "transfer.h"
+
+static void transfer(struct exchange *x);
+static void fail(struct exchange *x, uint16_t status, const struct err *e);
+
+static void exchange_free(struct exchange *x)
+{
+	struct loop *l = x->stream->dial->loop;
+
+	loop_disarm(l, &x->deadline);
+	loop_disarm(l, &x->again);
+	lease_fini(&x->leases);
+	if (x->scrub)
+		scrub_fini(x->scrub);
+	free(x->scrub);
+	outgoing_fini(&x->out);
+	incoming_fini(&x->in);
+	arena_free(&x->arena);
+	x->stream->exchange = NULL;
+	free(x);
+}
+
+static void done(struct exchange *x, uint16_t status, const char *error)
+{
+	uint64_t hits = x->scrub ? x->scrub->hits : 0;
+	struct msg m = { .kind = MSG_DONE, .DONE = {
+		.conn = x->stream->conn, .id = x->id, .status = status,
+		.sent = x->out.sent, .received = x->received,
+		.scrubbed = hits > UINT32_MAX ? UINT32_MAX : (uint32_t)hits,
+		.error = sv_head(sv_str(error), 256) } };
+
+	dial_report(x->stream->dial, &m);
+}
+
+/* What TLS says may quote a certificate. */
+static void make_printable(char *s)
+{
+	for (; *s; s++)
+		if (*s < ' ' || *s > '~')
+			*s = '?';
+}
+
+static void fail(struct exchange *x, uint16_t status, const struct err *e)
+{
+	struct stream *s = x->stream;
+	struct err why = *e, ignored;
+	struct msg m = { .kind = MSG_FAILURE };
+
+	make_printable(why.msg);
+	m.FAILURE.id = x->id;
+	m.FAILURE.status = status;
+	m.FAILURE.reason = sv_head(sv_str(why.msg), 256);
+	done(x, x->responded ? x->in.response.status : status, why.msg);
+	/* An edge that does not even take this sees the stream end. */
+	(void)channel_send(&s->edge, &m, &ignored);
+	exchange_free(x);
+	stream_end(s);
+}
+
+void exchange_abandon(struct exchange *x, const char *why)
+{
+	done(x, x->responded ? x->in.response.status : 0, why);
+	exchange_free(x);
+}
+
+/* The response was forwarded to its last byte. */
+static void finish(struct exchange *x)
+{
+	struct stream *s = x->stream;
+	struct msg m = { .kind = MSG_CHUNK_END };
+	/* Else the origin answered early and the request is stuck half-way. */
+	bool whole = outgoing_is_complete(&x->out);
+	bool reusable = whole && x->reusable && !x->deaf;
+	struct err ignored;
+
+	done(x, x->in.response.status, "");
+	/* Behind DONE, so that the next request finds this one recorded. */
+	(void)channel_send(&s->edge, &m, &ignored);
+	exchange_free(x);
+	if (!whole) {
+		stream_end(s);
+		return;
+	}
+	if (!reusable)
+		upstream_close(&s->upstream);
+	stream_rest(s);
+}
+
+/* NEED: warden decides and has resolve connect. */
+static void need(struct exchange *x)
+{
+	struct stream *s = x->stream;
+	struct msg m = { .kind = MSG_NEED, .NEED = { .conn = s->conn,
+						     .id = x->id } };
+
+	upstream_close(&s->upstream);
+	x->state = EXCHANGE_CONNECTING;
+	x->reused = false;
+	channel_pause(&s->edge, true);
+	loop_arm(s->dial->loop, &x->deadline, EXCHANGE_CONNECT_MS);
+	dial_report(s->dial, &m);
+}
+
+/* Puts the leased values where their rules say; wipes what it used. */
+static int apply_credentials(struct exchange *x, struct buf *scratch,
+			     struct err *e)
+{
+	struct http_fields *f = &x->request.fields;
+	struct sv values[EDITS_MAX];
+
+	for (size_t i = 0; i < x->n_edits; i++) {
+		values[i] = buf_sv(&x->leases.values[i]);
+		if (credential_apply(&x->edits[i], values[i], f, &x->arena,
+				     scratch, e) < 0)
+			return -1;
+	}
+	if (credential_shape(f, &x->arena, e) < 0)
+		return -1;
+	x->scrub = calloc(1, sizeof *x->scrub);
+	if (!x->scrub)
+		return err_sys(e, "allocate the scrubber");
+	if (scrub_init(x->scrub, values, x->n_edits, e) < 0) {
+		free(steal_ptr(&x->scrub));
+		return -1;
+	}
+	return 0;
+}
+
+static int build_request(struct exchange *x, struct err *e)
+{
+	/* Never moves, so that wiping it leaves no copy. */
+	static struct buf scratch = { .max = EDITS_MAX * CREDENTIAL_ROOM };
+	int failed = 0;
+
+	if (x->n_edits && !buf_reserve(&scratch, scratch.max - scratch.n))
+		return err_kind(e, ERR_LIMIT, "out of memory");
+	if (x->n_edits)
+		failed = apply_credentials(x, &scratch, e);
+	if (failed == 0)
+		failed = outgoing_init(&x->out, &x->request, e);
+	/* The fields may point into what is wiped now. */
+	x->request.fields = (struct http_fields){ 0 };
+	if (scratch.n)
+		explicit_bzero(scratch.p, scratch.n);
+	buf_reset(&scratch);
+	lease_fini(&x->leases);
+	return failed;
+}
+
+static void begin_transfer(struct exchange *x)
+{
+	struct err e = { 0 };
+
+	loop_disarm(x->stream->dial->loop, &x->deadline);
+	/* Built already when this is the second attempt. */
+	if (x->state == EXCHANGE_LEASING && build_request(x, &e) < 0) {
+		fail(x, 502, &e);
+		return;
+	}
+	x->state = EXCHANGE_TRANSFER;
+	x->out.keep_head = x->reused;
+	transfer(x);
+}
+
+static void on_leased(struct leases *l, bool ok)
+{
+	struct exchange *x = container_of(l, struct exchange, leases);
+	struct err e = { 0 };
+
+	if (ok) {
+		begin_transfer(x);
+		return;
+	}
+	(void)err_kind(&e, ERR_DENIED, "the credential is not available");
+	fail(x, 502, &e);
+}
+
+/* The connection is open, and verified where it has to be. */
+static void on_connected(struct exchange *x)
+{
+	struct dial *d = x->stream->dial;
+	struct err e = { 0 };
+
+	if (x->retried) {
+		x->state = EXCHANGE_TRANSFER;
+		begin_transfer(x);
+		return;
+	}
+	x->state = EXCHANGE_LEASING;
+	if (x->n_edits == 0) {
+		begin_transfer(x);
+		return;
+	}
+	loop_arm(d->loop, &x->deadline, EXCHANGE_LEASE_MS);
+	if (lease_ask(&x->leases, &d->vault, x->edits, x->n_edits,
+		      &x->request, &e) < 0)
+		fail(x, 502, &e);
+}
+
+static void handshake(struct exchange *x)
+{
+	struct upstream *u = &x->stream->upstream;
+	struct err e = { 0 };
+
+	switch (upstream_handshake(u, x->stream->dial->tls, &e)) {
+	case UPSTREAM_OK:
+		on_connected(x);
+		return;
+	case UPSTREAM_AGAIN:
+		return;
+	case UPSTREAM_EOF:
+	case UPSTREAM_CUT:
+		(void)err_kind(&e, ERR_TLS, "the connection was closed");
+		break;
+	case UPSTREAM_FAILED:
+		break;
+	}
+	(void)err_ctx(&e, "TLS to %s failed", u->host);
+	fail(x, 502, &e);
+}
+
+void exchange_socket(struct exchange *x, int socket_fd, struct sv error)
+{
+	auto_fd int fd = socket_fd;
+	struct dial *d = x->stream->dial;
+	struct err e = { 0 };
+
+	if (x->state != EXCHANGE_CONNECTING)
+		return;
+	if (fd < 0) {
+		(void)err_kind(&e, ERR_SYS, "cannot reach %.*s: %.*s",
+			       SV_FMT(x->request.host), SV_FMT(error));
+		fail(x, sv_find_sv(error, SV("timed out")) < error.n ?
+			     504 : 502, &e);
+		return;
+	}
+	if (upstream_open(&x->stream->upstream, d->loop, fd, &x->request,
+			  &e) < 0) {
+		fail(x, 502, &e);
+		return;
+	}
+	(void)steal_fd(&fd);
+	if (x->request.scheme == HTTP_PLAIN) {
+		on_connected(x);
+		return;
+	}
+	x->state = EXCHANGE_HANDSHAKE;
+	loop_arm(d->loop, &x->deadline, EXCHANGE_HANDSHAKE_MS);
+	handshake(x);
+}
+
+/* May the request be sent again, without being carried out twice? */
+static bool may_retry(const struct exchange *x)
+{
+	static const struct sv idempotent[] = {
+		SV("GET"), SV("HEAD"), SV("OPTIONS"), SV("PUT"), SV("DELETE"),
+	};
+
+	if (x->out.begun)
+		return false;
+	for (size_t i = 0; i < countof(idempotent); i++)
+		if (sv_eq(x->request.method, idempotent[i]))
+			return true;
+	return x->out.head_written == 0;
+}
+
+static void on_stale(struct exchange *x)
+{
+	struct err e = { 0 };
+
+	if (!may_retry(x)) {
+		(void)err_kind(&e, ERR_SYS, "%s closed the connection before "
+			       "it answered", x->stream->upstream.host);
+		fail(x, 502, &e);
+		return;
+	}
+	x->retried = true;
+	x->deaf = false;
+	outgoing_rewind(&x->out);
+	need(x);
+}
+
+static void transfer(struct exchange *x)
+{
+	struct err e = { 0 };
+
+	switch (transfer_run(x, &e)) {
+	case TRANSFER_FAILED:
+		fail(x, 502, &e);
+		break;
+	case TRANSFER_STALE:
+		on_stale(x);
+		break;
+	case TRANSFER_OVER:
+		/* In step with edge: its body's end belongs to this request,
+		 * unless the origin did not want to have it. */
+		if (x->out.ended || !outgoing_is_complete(&x->out))
+			finish(x);
+		break;
+	case TRANSFER_WAITS:
+		break;
+	}
+}
+
+void exchange_resume(struct exchange *x)
+{
+	if (x->state == EXCHANGE_HANDSHAKE)
+		handshake(x);
+	else if (x->state == EXCHANGE_TRANSFER)
+		transfer(x);
+}
+
+static void on_again(struct timer *t)
+{
+	exchange_resume(container_of(t, struct exchange, again));
+}
+
+static void on_deadline(struct timer *t)
+{
+	struct exchange *x = container_of(t, struct exchange, deadline);
+	struct err e = { 0 };
+
+	(void)err_kind(&e, ERR_LIMIT, "%s %.*s timed out",
+		       x->state == EXCHANGE_CONNECTING ? "connecting to" :
+		       x->state == EXCHANGE_HANDSHAKE ? "TLS to" :
+		       "the credential for", SV_FMT(x->request.host));
+	fail(x, 504, &e);
+}
+
+void exchange_body(struct exchange *x, struct sv data)
+{
+	struct err e = { 0 };
+
+	if (!x->deaf && outgoing_put(&x->out, data, &e) < 0)
+		fail(x, 502, &e);
+	else
+		transfer(x);
+}
+
+void exchange_body_end(struct exchange *x)
+{
+	struct err e = { 0 };
+
+	if (x->deaf)
+		x->out.ended = true;
+	else if (outgoing_end(&x->out, &e) < 0) {
+		fail(x, 502, &e);
+		return;
+	}
+	transfer(x);
+}
+
+/* A copy of the message whose views are the arena's. */
+static int keep_message(struct exchange *x, const struct msg_EXCHANGE *m,
+			struct err *e)
+{
+	struct msg_EXCHANGE kept = *m;
+	struct msg_REQUEST request;
+	struct sv *views[] = { &kept.host, &kept.method, &kept.path,
+			       &kept.query, &kept.fields, &kept.edits };
+
+	for (size_t i = 0; i < countof(views); i++) {
+		*views[i] = arena_dup(&x->arena, *views[i]);
+		if (!views[i]->p)
+			return err_kind(e, ERR_LIMIT, "out of memory");
+	}
+	head_request_of(&kept, &request);
+	if (head_from_request(&request, &x->arena, &x->request, e) < 0 ||
+	    head_get_edits(kept.edits, x->edits, &x->n_edits, e) < 0)
+		return -1;
+	if (x->request.host.n == 0 || x->request.port == 0 ||
+	    x->request.method.n == 0 || x->request.path.n == 0)
+		return err_kind(e, ERR_PROTO, "malformed request");
+	if (x->n_edits && x->request.scheme != HTTP_TLS)
+		return err_kind(e, ERR_DENIED,
+				"a credential is never sent without TLS");
+	return 0;
+}
+
+void exchange_begin(struct stream *s, const struct msg_EXCHANGE *m)
+{
+	struct exchange *x = calloc(1, sizeof *x);
+	struct err e = { 0 };
+
+	if (!x) {
+		(void)err_sys(&e, "allocate an exchange");
+		stream_end(s);
+		return;
+	}
+	s->exchange = x;
+	x->stream = s;
+	x->id = m->id;
+	x->arena = arena_new(EXCHANGE_ARENA);
+	x->leases.finished = on_leased;
+	x->deadline.fired = on_deadline;
+	x->again.fired = on_again;
+	if (keep_message(x, m, &e) < 0) {
+		fail(x, 502, &e);
+		return;
+	}
+	incoming_init(&x->in, x->request.method);
+	x->reused = upstream_serves(&s->upstream, &x->request) &&
+		    upstream_is_quiet(&s->upstream);
+	if (x->reused)
+		on_connected(x);
+	else
+		need(x);
+}

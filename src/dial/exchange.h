@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One request and its response.
+ *
+ *	CONNECTING	NEED is with warden; resolve will send the socket
+ *	HANDSHAKE	TLS, until the certificate is verified for the host
+ *	LEASING		only then credentials are asked for, if any
+ *	TRANSFER	the request goes out, the response comes in
+ *
+ * A connection that served the exchange before is used again when it goes to
+ * the same origin, and is quiet; the first two states are then skipped.  If
+ * it turns out to be closed all the same, the exchange starts once more on a
+ * new one, but only when the request cannot have had an effect twice.
+ *
+ * Whatever goes wrong ends the exchange and the stream: FAILURE to edge, DONE
+ * to warden.  The reasons are sentences of ours with the host's name: never a
+ * byte of the origin's, never a credential.
+ *
+ * Time: connecting, the handshake and leasing have limits.  A response has
+ * none, since a model may think for many minutes before its first byte, and
+ * an event stream may be silent for hours; a dead origin shows by TCP's
+ * keepalive, a living one is the agent's to give up.
+ */
+#ifndef DIAL_EXCHANGE_H
+#define DIAL_EXCHANGE_H
+
+#include "incoming.h"
+#include "lease.h"
+#include "outgoing.h"
+#include "scrub.h"
+#include "stream.h"
+
+enum {
+	EXCHANGE_CONNECT_MS = 60000,	/* resolve gives up long before */
+	EXCHANGE_HANDSHAKE_MS = 30000,
+	EXCHANGE_LEASE_MS = 10000,
+	EXCHANGE_ARENA = 512 * 1024,
+};
+
+enum exchange_state {
+	EXCHANGE_CONNECTING = 1,
+	EXCHANGE_HANDSHAKE,
+	EXCHANGE_LEASING,
+	EXCHANGE_TRANSFER,
+};
+
+struct exchange {
+	struct stream *stream;
+	enum exchange_state state;
+	uint32_t id;
+	struct arena arena;		/* what of EXCHANGE must live on */
+	struct http_request request;
+	struct edit edits[EDITS_MAX];
+	size_t n_edits;
+	struct leases leases;
+	struct scrub *scrub;		/* owned; NULL without a credential */
+	struct outgoing out;
+	struct incoming in;
+	struct timer deadline;		/* of the state */
+	struct timer again;		/* to go on after the others' turn */
+	bool reused;			/* the connection served before */
+	bool retried;
+	bool deaf;			/* the origin takes no more bytes */
+	bool responded;			/* RESPONSE was sent */
+	bool received_all;		/* of the response */
+	bool reusable;			/* the connection, afterwards */
+	uint64_t received;		/* bytes of the body */
+};
+
+/* The stream is idle.  Ends by itself. */
+void exchange_begin(struct stream *s, const struct msg_EXCHANGE *m);
+/* resolve's answer; takes fd (-1 with an error). */
+void exchange_socket(struct exchange *x, int fd, struct sv error);
+/* The agent's body. */
+void exchange_body(struct exchange *x, struct sv data);
+void exchange_body_end(struct exchange *x);
+/* One of the two sides may be ready to move bytes. */
+void exchange_resume(struct exchange *x);
+/* edge is gone: there is nobody to answer. */
+void exchange_abandon(struct exchange *x, const char *why);
+
+#endif

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One response: see incoming.h. */
+#include "incoming.h"
+
+#include "h1_response.h"
+
+void incoming_init(struct incoming *i, struct sv method)
+{
+	*i = (struct incoming){
+		.method = method,
+		.head = buf_new(HTTP_HEAD_MAX),
+		.arena = arena_new(INCOMING_ARENA),
+	};
+}
+
+void incoming_fini(struct incoming *i)
+{
+	/* What an origin reflects may hold a credential. */
+	buf_wipe(&i->head);
+	arena_free(&i->arena);
+}
+
+static enum incoming_result bad(struct incoming *i, const char *reason)
+{
+	i->at = INCOMING_OVER;
+	i->reason = reason;
+	return INCOMING_BAD;
+}
+
+/* An interim head says nothing to us, and the agent did not ask for it. */
+static int skip_interim(struct incoming *i)
+{
+	arena_free(&i->arena);
+	i->arena = arena_new(INCOMING_ARENA);
+	return ++i->interims > INCOMING_INTERIM_MAX ? -1 : 0;
+}
+
+/*
+ * Parses the heads at the front of *bytes and takes them off it.  1: the real
+ * one was there; 0: more is needed; -1: *why.
+ */
+static int parse_heads(struct incoming *i, struct sv *bytes, const char **why)
+{
+	struct h1_response r;
+	ssize_t n;
+
+	while ((n = h1_parse_response(*bytes, i->method, &i->arena, &r)) > 0) {
+		*bytes = sv_from(*bytes, (size_t)n);
+		if (r.response.status >= 200) {
+			i->response = r.response;
+			i->left = r.response.length;
+			i->at = INCOMING_IN_BODY;
+			return 1;
+		}
+		if (skip_interim(i) < 0) {
+			*why = "too many interim responses";
+			return -1;
+		}
+		if (bytes->n == 0)
+			return 0;
+	}
+	*why = r.reason;
+	return n < 0 ? -1 : 0;
+}
+
+/* A head that came whole, as nearly all do, is parsed where it lies. */
+static enum incoming_result take_head(struct incoming *i, struct sv *in)
+{
+	struct sv rest = *in;
+	const char *why = NULL;
+	int got;
+
+	if (i->head.n) {
+		/* Room for a head; what lies behind it stays in *in. */
+		rest = sv_head(*in, i->head.max - i->head.n);
+		buf_put(&i->head, rest);
+		*in = sv_from(*in, rest.n);
+		rest = buf_sv(&i->head);
+	}
+	got = parse_heads(i, &rest, &why);
+	if (got < 0)
+		return bad(i, why);
+	if (i->head.n == 0) {
+		*in = rest;
+	} else if (got > 0) {
+		/* The rest came with the last bytes: *in, stepped back. */
+		in->p -= rest.n;
+		in->n += rest.n;
+	} else {
+		buf_consume(&i->head, i->head.n - rest.n);
+	}
+	if (got > 0) {
+		buf_wipe(&i->head);
+		return INCOMING_HEAD;
+	}
+	if (i->head.n == 0)
+		buf_put(&i->head, *in);
+	else if (in->n)
+		return bad(i, "the response head is too large");
+	*in = sv_from(*in, in->n);
+	return i->head.full ? bad(i, "the response head is too large") :
+			      INCOMING_MORE;
+}
+
+static enum incoming_result end(struct incoming *i)
+{
+	i->at = INCOMING_OVER;
+	return INCOMING_END;
+}
+
+static enum incoming_result take_chunked(struct incoming *i, struct sv *in,
+					 struct sv *data)
+{
+	switch (chunked_next(&i->chunked, in, data)) {
+	case CHUNKED_DATA:
+		return INCOMING_DATA;
+	case CHUNKED_MORE:
+		return INCOMING_MORE;
+	case CHUNKED_END:
+		return end(i);
+	case CHUNKED_BAD:
+		break;
+	}
+	return bad(i, "malformed chunks");
+}
+
+static enum incoming_result take_body(struct incoming *i, struct sv *in,
+				      struct sv *data)
+{
+	switch (i->response.body) {
+	case HTTP_BODY_NONE:
+		return end(i);
+	case HTTP_BODY_LENGTH:
+		if (i->left == 0)
+			return end(i);
+		*data = sv_head(*in, i->left < in->n ? (size_t)i->left : in->n);
+		i->left -= data->n;
+		break;
+	case HTTP_BODY_CHUNKED:
+		return take_chunked(i, in, data);
+	case HTTP_BODY_CLOSE:
+		*data = *in;
+		break;
+	default:
+		return bad(i, "unknown framing");
+	}
+	*in = sv_from(*in, data->n);
+	return data->n ? INCOMING_DATA : INCOMING_MORE;
+}
+
+enum incoming_result incoming_next(struct incoming *i, struct sv *in,
+				   struct sv *data)
+{
+	switch (i->at) {
+	case INCOMING_IN_HEAD:
+		return in->n ? take_head(i, in) : INCOMING_MORE;
+	case INCOMING_IN_BODY:
+		return take_body(i, in, data);
+	case INCOMING_OVER:
+		break;
+	}
+	return bad(i, "bytes behind the end");
+}
+
+enum incoming_result incoming_eof(struct incoming *i, bool clean)
+{
+	if (i->at == INCOMING_IN_BODY && clean &&
+	    i->response.body == HTTP_BODY_CLOSE)
+		return end(i);
+	return bad(i, incoming_has_begun(i) ?
+			   "the response was cut short" :
+			   "the connection was closed without a response");
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One connection of the agent, as dial sees it: the channel to edge, at most
+ * one connection to an origin, at most one exchange at a time.
+ *
+ *	idle		paused: what edge sends early waits in the socket
+ *	an exchange	exchange.h
+ *	over		something went wrong, and edge was told; what it still
+ *			sends is dropped, until it closes.  Closing first would
+ *			throw away what it has not read yet.
+ */
+#ifndef DIAL_STREAM_H
+#define DIAL_STREAM_H
+
+#include "dial.h"
+#include "upstream.h"
+
+enum {
+	STREAMS_MAX = 4096,
+	STREAM_LINGER_MS = 10000,	/* over, before we close ourselves */
+};
+
+struct exchange;
+
+struct stream {
+	struct stream *next;		/* in its bucket, or in the grave */
+	struct dial *dial;
+	uint32_t conn;
+	struct channel edge;
+	struct upstream upstream;
+	struct exchange *exchange;	/* owned; NULL between two */
+	bool over;
+	struct timer linger;
+};
+
+/* A new one; takes fd in any case.  Beyond the maximum fd is just closed. */
+must_check int stream_open(struct dial *d, uint32_t conn, int fd,
+			   struct err *e);
+/* NULL when there is none: the agent has hung up. */
+struct stream *stream_find(uint32_t conn);
+
+/* The exchange is over and freed: ready for the next one. */
+void stream_rest(struct stream *s);
+/* The exchange is over and freed, and there will be no other. */
+void stream_end(struct stream *s);
+
+#endif

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Moves the bytes of an exchange: see transfer.h. */
+#include "transfer.h"
+
+#include "own.h"
+
+enum {
+	/* Then it is the turn of the others. */
+	BYTES_A_TURN = 512 * 1024,
+	/* A read of at least this much is probably followed by another that
+	 * fits into the same message. */
+	LARGE_READ = 4096,
+	/* A piece, and what the scrubber had held back before. */
+	BODY_MAX = 512 * 1024,
+};
+
+static int send_edge(struct exchange *x, const struct msg *m, struct err *e)
+{
+	return channel_send(&x->stream->edge, m, e);
+}
+
+static const char *host_of(const struct exchange *x)
+{
+	return x->stream->upstream.host;
+}
+
+/* The request, as far as the origin takes it. */
+static void send_request(struct exchange *x)
+{
+	struct upstream *u = &x->stream->upstream;
+	struct err ignored;
+	struct sv v;
+
+	while (!x->deaf && (v = outgoing_pending(&x->out)).n) {
+		size_t n = 0;
+		enum upstream_status s = upstream_write(u, v, &n, &ignored);
+
+		if (s == UPSTREAM_AGAIN)
+			return;
+		/* It may have answered before it stopped to listen: what
+		 * there is to read decides. */
+		if (s != UPSTREAM_OK)
+			x->deaf = true;
+		else
+			outgoing_wrote(&x->out, n);
+	}
+}
+
+/* Where h3 is to be had is of no use: only TCP leaves the sandbox. */
+static void drop_field(struct http_fields *f, struct sv name)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < f->n; i++)
+		if (!sv_eq(f->v[i].name, name))
+			f->v[kept++] = f->v[i];
+	f->n = kept;
+}
+
+/* A response to a request with a credential must be readable to be scrubbed. */
+static int check_scrubbable(const struct exchange *x,
+			    const struct http_response *r, struct err *e)
+{
+	for (size_t i = 0; i < r->fields.n; i++)
+		if (r->body != HTTP_BODY_NONE &&
+		    sv_eq(r->fields.v[i].name, SV("content-encoding")) &&
+		    !sv_eq_nocase(r->fields.v[i].value, SV("identity")))
+			return err_kind(e, ERR_PROTO,
+					"%s encoded its response though "
+					"identity was asked for", host_of(x));
+	if (r->status == 206)
+		return err_kind(e, ERR_PROTO, "%s sent a range that was not "
+				"asked for", host_of(x));
+	return 0;
+}
+
+static int forward_head(struct exchange *x, struct err *e)
+{
+	struct http_response *r = &x->in.response;
+	struct msg m = { .kind = MSG_RESPONSE };
+	auto_buf struct buf fields = buf_new(HTTP_HEAD_MAX);
+
+	outgoing_release_head(&x->out);
+	drop_field(&r->fields, SV("alt-svc"));
+	if (x->scrub && (check_scrubbable(x, r, e) < 0 ||
+			 scrub_fields(x->scrub, &r->fields, &x->in.arena,
+				      e) < 0))
+		return -1;
+	x->reusable = !r->close && r->body != HTTP_BODY_CLOSE;
+	head_put_fields(&fields, &r->fields);
+	if (buf_check(&fields, "the response's head", e) < 0)
+		return -1;
+	m.RESPONSE = (struct msg_RESPONSE){
+		.id = x->id, .status = r->status, .fields = buf_sv(&fields),
+		.body = (uint8_t)r->body, .length = r->length };
+	if (send_edge(x, &m, e) < 0)
+		return -1;
+	x->responded = true;
+	return 0;
+}
+
+static int forward_body(struct exchange *x, struct buf *body, struct err *e)
+{
+	struct sv rest = buf_sv(body);
+
+	while (rest.n) {
+		struct msg m = { .kind = MSG_CHUNK };
+
+		m.CHUNK.data = sv_head(rest, WIRE_CHUNK_MAX);
+		if (send_edge(x, &m, e) < 0)
+			return -1;
+		rest = sv_from(rest, m.CHUNK.data.n);
+	}
+	buf_reset(body);
+	return 0;
+}
+
+static int malformed(struct exchange *x, struct err *e)
+{
+	return err_kind(e, ERR_PROTO, "%s sent no proper response: %s",
+			host_of(x), x->in.reason);
+}
+
+/* All pieces of one read become one run of CHUNKs. */
+static int feed(struct exchange *x, struct sv in, struct err *e)
+{
+	static struct buf body = { .max = BODY_MAX };
+	struct sv data = { 0 };
+	enum incoming_result got;
+
+	buf_reset(&body);
+	while ((got = incoming_next(&x->in, &in, &data)) > INCOMING_MORE &&
+	       got != INCOMING_END) {
+		if (got == INCOMING_HEAD) {
+			if (forward_head(x, e) < 0)
+				return -1;
+			continue;
+		}
+		x->received += data.n;
+		if (!x->scrub)
+			buf_put(&body, data);
+		else if (scrub_push(x->scrub, data, &body, e) < 0)
+			return -1;
+	}
+	if (got == INCOMING_END) {
+		x->received_all = true;
+		/* What nobody asked for must not become the next answer. */
+		x->reusable = x->reusable && in.n == 0;
+		if (x->scrub && scrub_finish(x->scrub, &body, e) < 0)
+			return -1;
+	}
+	if (buf_check(&body, "a piece of the response", e) < 0 ||
+	    forward_body(x, &body, e) < 0)
+		return -1;
+	return got == INCOMING_BAD ? malformed(x, e) : 0;
+}
+
+/* Up to one message's worth; what is read is handled whatever came after. */
+static enum upstream_status fill(struct exchange *x, char *p, size_t max,
+				 size_t *ret_n, struct err *e)
+{
+	enum upstream_status s;
+	size_t n;
+
+	*ret_n = 0;
+	do {
+		n = 0;
+		s = upstream_read(&x->stream->upstream, p + *ret_n,
+				  max - *ret_n, &n, e);
+		*ret_n += n;
+	} while (s == UPSTREAM_OK && n >= LARGE_READ && *ret_n < max);
+	return s;
+}
+
+static enum transfer_result on_end(struct exchange *x, bool clean,
+				   struct err *e)
+{
+	struct buf rest = buf_new(BODY_MAX);
+	int failed;
+
+	if (x->reused && !x->retried && !incoming_has_begun(&x->in))
+		return TRANSFER_STALE;
+	x->reusable = false;
+	if (incoming_eof(&x->in, clean) == INCOMING_BAD)
+		return malformed(x, e);
+	x->received_all = true;
+	if (x->scrub && scrub_finish(x->scrub, &rest, e) < 0)
+		return TRANSFER_FAILED;
+	failed = forward_body(x, &rest, e);
+	buf_free(&rest);
+	return failed < 0 ? TRANSFER_FAILED : TRANSFER_OVER;
+}
+
+static enum transfer_result receive_response(struct exchange *x, struct err *e)
+{
+	static char bytes[WIRE_CHUNK_MAX];
+	size_t turn = 0, n;
+
+	while (!channel_is_full(&x->stream->edge)) {
+		enum upstream_status s = fill(x, bytes, sizeof bytes, &n, e);
+
+		if (n && feed(x, sv_of(bytes, n), e) < 0)
+			return TRANSFER_FAILED;
+		if (x->received_all)
+			return TRANSFER_OVER;
+		if (s == UPSTREAM_AGAIN)
+			break;
+		if (s != UPSTREAM_OK)
+			return on_end(x, s == UPSTREAM_EOF, e);
+		turn += n;
+		if (turn >= BYTES_A_TURN) {
+			loop_arm(x->stream->dial->loop, &x->again, 0);
+			break;
+		}
+	}
+	return TRANSFER_WAITS;
+}
+
+enum transfer_result transfer_run(struct exchange *x, struct err *e)
+{
+	struct stream *s = x->stream;
+	enum transfer_result result = TRANSFER_WAITS;
+	bool writes, reads;
+
+	send_request(x);
+	/* An answer to what was not yet asked is none: so not before. */
+	reads = x->deaf || outgoing_head_is_out(&x->out);
+	if (x->received_all)
+		result = TRANSFER_OVER;
+	else if (reads)
+		result = receive_response(x, e);
+	if (result != TRANSFER_WAITS && result != TRANSFER_OVER)
+		return result;
+	writes = !x->deaf && outgoing_pending(&x->out).n;
+	upstream_await(&s->upstream,
+		       reads && !x->received_all && !channel_is_full(&s->edge),
+		       writes);
+	channel_pause(&s->edge, writes || x->out.ended);
+	return result;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Moves the bytes of an exchange: the request to the origin, the response to
+ * edge, as far as both go without waiting.
+ *
+ * Neither side is ever ahead by more than one message: edge is not read while
+ * the origin does not take what there is, the origin is not read while edge
+ * does not.
+ */
+#ifndef DIAL_TRANSFER_H
+#define DIAL_TRANSFER_H
+
+#include "exchange.h"
+
+enum transfer_result {
+	TRANSFER_FAILED = -1,	/* *e says why */
+	TRANSFER_WAITS = 0,
+	TRANSFER_OVER,		/* the response was received and forwarded */
+	/* The origin had closed before; nothing was said or taken. */
+	TRANSFER_STALE,
+};
+
+must_check enum transfer_result transfer_run(struct exchange *x,
+					     struct err *e);
+
+#endif
