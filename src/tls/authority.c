@@ -37,8 +37,8 @@ struct authority {
 	EVP_PKEY *key;		/* private, in the secure heap */
 	X509 *certificate;
 	BIO *pem;
-	EVP_PKEY *leaf_key;	/* public; NULL until authority_set_key() */
-	unsigned char id[KEY_ID], leaf_id[KEY_ID];
+	X509 *leaf;	/* the last one; NULL until authority_set_key() */
+	unsigned char id[KEY_ID];
 };
 
 /*
@@ -59,7 +59,7 @@ static int set_key_id(X509 *x, unsigned char id[KEY_ID])
 static int add_extension(X509 *x, int nid, void *value, int critical)
 {
 	return value && X509_add1_ext_i2d(x, nid, value, critical,
-					  X509V3_ADD_DEFAULT) == 1;
+					  X509V3_ADD_REPLACE) == 1;
 }
 
 static int add_subject_id(X509 *x, const unsigned char id[KEY_ID])
@@ -165,13 +165,12 @@ static int set_serial(X509 *x)
 	return ok;
 }
 
-/* What both kinds of certificate have before their extensions. */
-static int set_basics(X509 *x, EVP_PKEY *public_key, long life)
+/* What is new in each certificate. */
+static int set_serial_and_life(X509 *x, long life)
 {
 	time_t now = time(NULL);
 
-	return X509_set_version(x, X509_VERSION_3) && set_serial(x) &&
-	       X509_set_pubkey(x, public_key) &&
+	return set_serial(x) &&
 	       ASN1_TIME_set(X509_getm_notBefore(x), now - BACKDATED) &&
 	       ASN1_TIME_set(X509_getm_notAfter(x), now + life);
 }
@@ -181,7 +180,9 @@ static int make_certificate(struct authority *a)
 	X509 *x = a->certificate;
 	X509_NAME *subject = X509_get_subject_name(x);
 
-	return set_basics(x, a->key, CA_LIFE) &&
+	return X509_set_version(x, X509_VERSION_3) &&
+	       set_serial_and_life(x, CA_LIFE) &&
+	       X509_set_pubkey(x, a->key) &&
 	       add_text(subject, NID_commonName, SV("stockade run CA")) &&
 	       X509_set_issuer_name(x, subject) &&
 	       set_key_id(x, a->id) &&
@@ -226,8 +227,8 @@ void authority_free(struct authority *a)
 	if (!a)
 		return;
 	EVP_PKEY_free(a->key);
-	EVP_PKEY_free(a->leaf_key);
 	X509_free(a->certificate);
+	X509_free(a->leaf);
 	BIO_free(a->pem);
 	free(a);
 }
@@ -249,66 +250,80 @@ static bool is_p256(EVP_PKEY *key)
 	       strcmp(group, SN_X9_62_prime256v1) == 0;
 }
 
-int authority_set_key(struct authority *a, struct sv spki, struct err *e)
+/* All of a leaf that does not depend on its name. */
+static int prepare_leaf(const struct authority *a, X509 *x, EVP_PKEY *key)
 {
-	const unsigned char *p = (const unsigned char *)spki.p;
-	X509 *x = X509_new();
-	EVP_PKEY *key = NULL;
-	bool ok;
+	X509_NAME *issuer = X509_get_subject_name(a->certificate);
+	unsigned char id[KEY_ID];
 
-	if (a->leaf_key) {
-		X509_free(x);
-		return err_kind(e, ERR_PROTO, "the leaf key is already set");
-	}
-	if (spki.n > 0 && spki.n <= 512)
-		key = d2i_PUBKEY(NULL, &p, (long)spki.n);
-	ok = key && (const char *)p == spki.p + spki.n && is_p256(key) &&
-	     x && X509_set_pubkey(x, key) && set_key_id(x, a->leaf_id);
-	X509_free(x);
-	if (!ok) {
-		EVP_PKEY_free(key);
-		ERR_clear_error();
-		return err_kind(e, ERR_PROTO, "the leaf key is not P-256");
-	}
-	a->leaf_key = key;
-	return 0;
-}
-
-static int make_leaf(const struct authority *a, X509 *x, struct sv name)
-{
-	X509_NAME *subject = X509_get_subject_name(x);
-
-	/* The organisation keeps the subject from being empty, which would
-	 * make the alternative name critical, for a name too long for a CN. */
-	return set_basics(x, a->leaf_key, LEAF_LIFE) &&
-	       add_text(subject, NID_organizationName, SV("stockade")) &&
-	       (name.n > CN_MAX || add_text(subject, NID_commonName, name)) &&
-	       X509_set_issuer_name(x,
-				    X509_get_subject_name(a->certificate)) &&
+	return X509_set_version(x, X509_VERSION_3) &&
+	       X509_set_pubkey(x, key) &&
+	       X509_set_issuer_name(x, issuer) &&
+	       set_key_id(x, id) &&
 	       add_constraints(x, false) &&
 	       add_usage(x, 0 /* digitalSignature */, -1) &&
 	       add_server_purpose(x) &&
-	       add_name(x, name) &&
-	       add_subject_id(x, a->leaf_id) &&
-	       add_authority_id(x, a->id) &&
-	       X509_sign(x, a->key, EVP_sha256()) > 0;
+	       add_subject_id(x, id) &&
+	       add_authority_id(x, a->id);
 }
 
+int authority_set_key(struct authority *a, struct sv spki, struct err *e)
+{
+	const unsigned char *p = (const unsigned char *)spki.p;
+	EVP_PKEY *key = NULL;
+	X509 *x;
+	bool ok;
+
+	if (a->leaf)
+		return err_kind(e, ERR_PROTO, "the leaf key is already set");
+	if (spki.n > 0 && spki.n <= 512)
+		key = d2i_PUBKEY(NULL, &p, (long)spki.n);
+	x = X509_new();
+	ok = key && (const char *)p == spki.p + spki.n && is_p256(key) &&
+	     x && prepare_leaf(a, x, key);
+	EVP_PKEY_free(key);
+	if (!ok) {
+		X509_free(x);
+		ERR_clear_error();
+		return err_kind(e, ERR_PROTO, "the leaf key is not P-256");
+	}
+	a->leaf = x;
+	return 0;
+}
+
+/*
+ * The organisation keeps the subject from being empty, which would make the
+ * alternative name critical, where the name is too long for a common name.
+ */
+static int set_subject(X509 *x, struct sv name)
+{
+	X509_NAME *n = X509_NAME_new();
+	int ok = n && add_text(n, NID_organizationName, SV("stockade")) &&
+		 (name.n > CN_MAX || add_text(n, NID_commonName, name)) &&
+		 X509_set_subject_name(x, n);
+
+	X509_NAME_free(n);
+	return ok;
+}
+
+/*
+ * One object is changed and signed again for each name: making it anew costs
+ * ten times as much, most of it to encode the same key.
+ */
 int authority_sign(struct authority *a, struct sv name, struct buf *der,
 		   struct err *e)
 {
 	unsigned char *bytes = NULL;
 	int n = -1;
-	X509 *x;
 
-	if (!a->leaf_key)
+	if (!a->leaf)
 		return err_kind(e, ERR_PROTO, "there is no leaf key yet");
 	if (!name_is_canonical(name))
 		return err_kind(e, ERR_PROTO, "the name is not canonical");
-	x = X509_new();
-	if (x && make_leaf(a, x, name))
-		n = i2d_X509(x, &bytes);
-	X509_free(x);
+	if (set_serial_and_life(a->leaf, LEAF_LIFE) &&
+	    set_subject(a->leaf, name) && add_name(a->leaf, name) &&
+	    X509_sign(a->leaf, a->key, EVP_sha256()) > 0)
+		n = i2d_X509(a->leaf, &bytes);
 	if (n <= 0)
 		return fault_set(e, "sign a certificate");
 	buf_put(der, sv_of((const char *)bytes, (size_t)n));
