@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * `stockade check`: may it?
+ *
+ *	stockade check [FLAGS] read ~/.ssh/id_rsa
+ *	stockade check [FLAGS] 'POST https://api.example.com/v1/x' 'write .'
+ *
+ * The answer comes from the functions that decide in a run.  Files are judged
+ * by their names, as they are written: links are not followed.
+ */
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "filepath.h"
+#include "glob.h"
+#include "hostpattern.h"
+#include "io.h"
+#include "json.h"
+#include "match.h"
+#include "match_file.h"
+#include "own.h"
+#include "policy_verbs.h"
+#include "source.h"
+#include "statement.h"
+#include "system_tables.h"
+#include "urlpattern.h"
+
+enum { CHECK_ARENA_MAX = 16 << 20 };
+
+/* What is said of one question, whichever kind it is. */
+struct verdict_line {
+	struct sv question;
+	bool allowed;
+	struct sv rule;			/* the statement that decided, or empty */
+	const struct origin *origin;	/* its place */
+	struct sv reason;
+	struct sv allow_with;
+	struct sv secrets;		/* names that would be put in */
+};
+
+struct check {
+	struct policy policy;
+	struct arena arena;
+	char cwd[PATH_MAX];
+	struct sv home;
+};
+
+static void check_fini(struct check *c)
+{
+	policy_free(&c->policy);
+	arena_free(&c->arena);
+}
+#define auto_check __attribute__((cleanup(check_fini)))
+
+static bool is_at_or_below(struct sv path, const char *dir)
+{
+	struct sv d = sv_str(dir);
+
+	return sv_starts(path, d) && (path.n == d.n || path.p[d.n] == '/');
+}
+
+/* The name directly in /etc that the path leads through. */
+static bool is_system_etc(struct sv path)
+{
+	struct sv name;
+
+	if (!is_at_or_below(path, "/etc") || path.n < 6)
+		return false;
+	name = sv_from(path, 5);
+	name = sv_head(name, sv_find(name, '/'));
+	for (size_t i = 0; system_hidden[i]; i++)
+		if (is_at_or_below(path, system_hidden[i]))
+			return false;
+	for (size_t i = 0; system_etc[i]; i++)
+		if (glob_match_segment(sv_str(system_etc[i]), name))
+			return true;
+	return sv_eq(name, SV("passwd")) || sv_eq(name, SV("group")) ||
+	       sv_eq(name, SV("hosts")) || sv_eq(name, SV("hostname")) ||
+	       sv_eq(name, SV("nsswitch.conf")) ||
+	       sv_eq(name, SV("resolv.conf"));
+}
+
+static bool is_private(const struct check *c, struct sv path)
+{
+	for (size_t i = 0; system_privates[i].path; i++)
+		if (is_at_or_below(path, system_privates[i].path))
+			return true;
+	return c->home.n > 1 && is_at_or_below(path, c->home.p);
+}
+
+/* Directories that are the sandbox's own, which no statement opens. */
+static bool is_own(struct sv path)
+{
+	return is_at_or_below(path, "/proc") || is_at_or_below(path, "/dev") ||
+	       is_at_or_below(path, "/etc") || is_at_or_below(path, "/sys");
+}
+
+static void say(struct verdict_line *v, bool allowed, struct sv reason)
+{
+	v->allowed = allowed;
+	v->reason = reason;
+	if (allowed)
+		v->allow_with = (struct sv){ 0 };
+}
+
+/* What every sandbox has, where the statements say nothing. */
+static void judge_system(const struct check *c, struct sv path, bool write,
+			 struct verdict_line *v)
+{
+	bool shown = is_system_etc(path);
+
+	for (size_t i = 0; system_roots[i]; i++)
+		shown |= is_at_or_below(path, system_roots[i]);
+	if (is_private(c, path)) {
+		if (write)
+			say(v, true, SV("the sandbox has its own, which is gone afterwards; the host's is not touched"));
+		else
+			say(v, false, SV("the sandbox has its own, empty at the start; the host's is not visible"));
+	} else if (is_at_or_below(path, "/proc") ||
+		   is_at_or_below(path, "/dev")) {
+		say(v, !write, SV("the sandbox's own, with nothing of the host's"));
+	} else if (shown) {
+		say(v, !write, SV("part of the system, which is readable and never writable"));
+	}
+	if (is_own(path))
+		v->allow_with = (struct sv){ 0 };
+}
+
+static int judge_file(struct check *c, bool write, struct sv word,
+		      struct verdict_line *v, struct err *e)
+{
+	struct filepath f;
+	const char *fault = filepath_clean(word, sv_str(c->cwd), c->home,
+					   &c->arena, &f);
+	struct file_question q = { .write = write };
+	struct file_answer answer;
+
+	if (!fault && f.is_glob)
+		fault = "ask about one path, without wildcards";
+	if (fault)
+		return err_kind(e, ERR_POLICY, "%.*s: %s",
+				WORD_FMT(v->question), fault);
+	q.path = f.path;
+	/* In these the working directory is not part of the sandbox. */
+	if (strcmp(c->cwd, "/") != 0 && !is_own(sv_str(c->cwd)))
+		q.cwd = sv_str(c->cwd);
+	if (match_file(&c->policy, &q, &c->arena, &answer, e) < 0)
+		return -1;
+	say(v, answer.allowed, answer.reason);
+	v->allow_with = answer.allow_with;
+	if (answer.grant) {
+		v->rule = answer.grant->text;
+		v->origin = &answer.grant->origin;
+	}
+	if (!answer.covered)
+		judge_system(c, q.path, write, v);
+	/* Whatever grants the directory around it. */
+	for (size_t i = 0; i < c->policy.secrets_n; i++) {
+		const struct secret_rule *r = &c->policy.secrets[i];
+
+		if (r->source != SECRET_FILE || !sv_eq(r->source_arg, q.path))
+			continue;
+		say(v, false, SV("a secret is read from it, so it is hidden"));
+		v->rule = r->text;
+		v->origin = &r->origin;
+		v->allow_with = (struct sv){ 0 };
+	}
+	return 0;
+}
+
+static int bad_url(const struct verdict_line *v, const char *why,
+		   struct err *e)
+{
+	return err_kind(e, ERR_POLICY,
+		"%.*s: %s (expected: METHOD http[s]://HOST[:PORT][/PATH])",
+		WORD_FMT(v->question), why);
+}
+
+/* The URL as the one canonical request; *ret_fault when it has none. */
+static int parse_url(struct check *c, const struct verdict_line *v,
+		     struct sv url, struct question *q,
+		     const char **ret_fault, struct err *e)
+{
+	struct sv authority, target;
+	size_t colon;
+	uint64_t port;
+
+	q->tls = !sv_starts(url, SV("http://"));
+	if (sv_starts(url, SV("https://")))
+		url = sv_from(url, 8);
+	else if (!q->tls)
+		url = sv_from(url, 7);
+	else if (sv_find_sv(url, SV("://")) < url.n)
+		return bad_url(v, "unknown scheme", e);
+	url = sv_head(url, sv_find(url, '#'));
+	authority = sv_head(url, sv_find(url, '/'));
+	authority = sv_head(authority, sv_find(authority, '?'));
+	target = sv_from(url, authority.n);
+	colon = sv_find(authority, ':');
+	q->port = q->tls ? 443 : 80;
+	if (colon < authority.n && authority.p[0] != '[') {
+		if (!sv_to_u64(sv_from(authority, colon + 1), 65535, &port) ||
+		    port == 0)
+			return bad_url(v, "no port from 1 to 65535", e);
+		q->port = (uint16_t)port;
+		authority = sv_head(authority, colon);
+	}
+	q->host = hostpattern_lower(&c->arena, authority);
+	q->has_query = sv_find(target, '?') < target.n;
+	q->query = q->has_query ? sv_from(target, sv_find(target, '?') + 1) :
+				  (struct sv){ 0 };
+	target = sv_head(target, sv_find(target, '?'));
+	*ret_fault = hostpattern_name_fault(q->host);
+	if (!*ret_fault)
+		*ret_fault = urlpattern_canonical(target.n ? target : SV("/"),
+						  &c->arena, &q->path);
+	return 0;
+}
+
+static void put_secrets(struct check *c, const struct question *q,
+			struct verdict_line *v)
+{
+	auto_buf struct buf b = buf_new(4096);
+
+	for (size_t i = 0; i < c->policy.secrets_n; i++) {
+		if (!match_secret(&c->policy.secrets[i], q))
+			continue;
+		buf_puts(&b, b.n ? " " : "");
+		buf_put(&b, c->policy.secrets[i].name);
+	}
+	v->secrets = arena_dup(&c->arena, buf_sv(&b));
+}
+
+static int judge_request(struct check *c, struct sv method, struct sv url,
+			 struct verdict_line *v, struct err *e)
+{
+	struct question q = { .method = method };
+	const char *fault = NULL;
+	struct answer answer;
+
+	if (parse_url(c, v, url, &q, &fault, e) < 0)
+		return -1;
+	if (fault) {
+		say(v, false, sv_str(fault));
+		return 0;
+	}
+	if (match_request(&c->policy, &q, &c->arena, &answer, e) < 0)
+		return -1;
+	say(v, answer.verdict == VERDICT_ALLOW, answer.reason);
+	v->allow_with = answer.allow_with;
+	if (answer.rule) {
+		v->rule = answer.rule->text;
+		v->origin = &answer.rule->origin;
+	}
+	if (v->allowed)
+		put_secrets(c, &q, v);
+	return 0;
+}
+
+static int judge(struct check *c, struct sv question, struct verdict_line *v,
+		 struct err *e)
+{
+	struct sv word = sv_head(question, sv_find(question, ' '));
+	struct sv rest = sv_trim(sv_from(question, word.n));
+
+	*v = (struct verdict_line){ .question = question };
+	if (rest.n == 0)
+		return err_kind(e, ERR_POLICY,
+			"%.*s is no question (read PATH, write PATH, or METHOD https://HOST/PATH)",
+			WORD_FMT(question));
+	if (sv_eq(word, SV("read")) || sv_eq(word, SV("write")))
+		return judge_file(c, word.p[0] == 'w', rest, v, e);
+	if (sv_eq(word, SV("exec")))
+		return err_kind(e, ERR_UNSUPP,
+			"which program runs is no boundary of stockade: what it can read and reach is");
+	return judge_request(c, word, rest, v, e);
+}
+
+static void print_line(struct buf *b, const struct verdict_line *v)
+{
+	buf_puts(b, v->allowed ? "yes  " : "no   ");
+	buf_put_visible(b, v->question);
+	buf_puts(b, "\n     ");
+	buf_put_visible(b, v->reason);
+	if (v->secrets.n) {
+		buf_puts(b, "\n     with the secret: ");
+		buf_put(b, v->secrets);
+	}
+	if (v->allow_with.n) {
+		buf_puts(b, "\n     to allow it: ");
+		buf_put_visible(b, v->allow_with);
+	}
+	buf_putc(b, '\n');
+}
+
+static void put_json(struct json *j, const struct verdict_line *v)
+{
+	json_open(j, '{');
+	json_put_sv(j, "question", v->question);
+	json_put_bool(j, "allowed", v->allowed);
+	json_put_sv(j, "reason", v->reason);
+	if (v->rule.n)
+		json_put_sv(j, "rule", v->rule);
+	if (v->origin) {
+		auto_buf struct buf b = buf_new(256);
+
+		origin_put(&b, v->origin);
+		json_put_sv(j, "origin", buf_sv(&b));
+	}
+	if (v->allow_with.n)
+		json_put_sv(j, "allow_with", v->allow_with);
+	if (v->secrets.n)
+		json_put_sv(j, "secrets", v->secrets);
+	json_close(j, '}');
+}
+
+/* `read PATH` may be one argument or two, as may `GET https://...`. */
+static struct sv next_question(struct check *c, char **argv, int argc, int *i)
+{
+	auto_buf struct buf b = buf_new(1 << 16);
+
+	buf_puts(&b, argv[*i]);
+	if (!strchr(argv[*i], ' ') && *i + 1 < argc) {
+		buf_putc(&b, ' ');
+		buf_puts(&b, argv[++*i]);
+	}
+	++*i;
+	return b.full ? (struct sv){ 0 } : arena_dup(&c->arena, buf_sv(&b));
+}
+
+/* All answers, then the output: an error prints nothing. */
+static int answer_all(struct check *c, int argc, char **argv, bool as_json,
+		      struct err *e)
+{
+	auto_buf struct buf out = buf_new(CHECK_ARENA_MAX);
+	struct json j = json_pretty(&out);
+	bool all = true;
+
+	if (as_json)
+		json_open(&j, '[');
+	for (int i = 0; i < argc;) {
+		struct sv question = next_question(c, argv, argc, &i);
+		struct verdict_line v;
+
+		if (judge(c, question, &v, e) < 0)
+			return -1;
+		all = all && v.allowed;
+		if (as_json)
+			put_json(&j, &v);
+		else
+			print_line(&out, &v);
+	}
+	if (as_json) {
+		json_close(&j, ']');
+		buf_putc(&out, '\n');
+	}
+	if (buf_check(&out, "the answer", e) < 0 ||
+	    io_write_all(STDOUT_FILENO, buf_sv(&out), e) < 0)
+		return -1;
+	return all ? 0 : 1;
+}
+
+int check_main(int argc, char **argv, struct err *e)
+{
+	static struct source_options options;
+	auto_check struct check c = { .arena = arena_new(CHECK_ARENA_MAX) };
+	const char *home = secure_getenv("HOME");
+	bool json = false;
+	const struct flag_spec own[] = {
+		{ .name = "json", .set = &json },
+		{ 0 },
+	};
+	int first = 0;
+
+	if (flags_parse(own, &options, argc, argv, &first, e) < 0)
+		return -1;
+	if (first >= argc)
+		return err_kind(e, ERR_POLICY,
+			"expected: stockade check [FLAGS] QUESTION... (read PATH, write PATH, or 'METHOD https://HOST/PATH')");
+	if (!getcwd(c.cwd, sizeof c.cwd))
+		return err_sys(e, "find the working directory");
+	if (home && home[0] == '/')
+		c.home = sv_str(home);
+	if (source_load(&options, &c.policy, e) < 0)
+		return -1;
+	return answer_all(&c, argc - first, argv + first, json, e);
+}
