@@ -32,9 +32,9 @@
 	STEP(DEVICE, "device")		/* the same, verified */       \
 	STEP(TERMINALS, "terminals")	/* an own devpts */            \
 	STEP(PROC, "proc")		/* of the own pid namespace */ \
-	STEP(COVER, "cover")		/* hide what target has there */ \
 	STEP(PIN, "pin")		/* target cannot be renamed */ \
 	STEP(GUARD, "guard")		/* the same, and read-only */  \
+	STEP(COVER, "cover")		/* hide what target has there */ \
 	STEP(TRUST, "trust")		/* room for the CA bundle */   \
 	STEP(SEAL, "seal")		/* the root is read-only */    \
 	STEP(ENTER, "enter")		/* ... and the only one */     \

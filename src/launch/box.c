@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The network of the sandbox: its name, lo, and the two sockets that catch
+ * everything.  The sockets are made here and served outside; pid 1 keeps
+ * neither.
+ */
+#include "init.h"
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "netlink.h"
+#include "nft.h"
+#include "own.h"
+
+enum { BACKLOG = 4096, DNS_PORT = 53 };
+
+int box_hostname(struct init *in, const struct step *s, struct err *e)
+{
+	(void)in;
+	if (sethostname(s->target.p, s->target.n) < 0)
+		return err_sys(e, "set the host name");
+	return 0;
+}
+
+int box_network(struct init *in, const struct step *s, struct err *e)
+{
+	(void)in;
+	(void)s;
+	return netlink_capture(e);
+}
+
+struct option {
+	int level, name, value;
+	const char *text;
+};
+
+static int set_options(int fd, const struct option *options, size_t n,
+		       struct err *e)
+{
+	for (size_t i = 0; i < n; i++)
+		if (setsockopt(fd, options[i].level, options[i].name,
+			       &options[i].value, sizeof(int)) < 0)
+			return err_sys(e, "set %s", options[i].text);
+	return 0;
+}
+
+static int open_socket(int type, uint16_t port, struct err *e)
+{
+	static const struct option tcp[] = {
+		{ IPPROTO_IPV6, IPV6_V6ONLY, 0, "IPV6_V6ONLY" },
+		{ IPPROTO_IPV6, IPV6_TRANSPARENT, 1, "IPV6_TRANSPARENT" },
+		{ IPPROTO_IP, IP_TRANSPARENT, 1, "IP_TRANSPARENT" },
+	};
+	/* Whom was it sent to?  The answer must come from there. */
+	static const struct option dns[] = {
+		{ IPPROTO_IPV6, IPV6_V6ONLY, 0, "IPV6_V6ONLY" },
+		{ IPPROTO_IPV6, IPV6_RECVPKTINFO, 1, "IPV6_RECVPKTINFO" },
+		{ IPPROTO_IP, IP_PKTINFO, 1, "IP_PKTINFO" },
+		{ IPPROTO_IPV6, IPV6_TRANSPARENT, 1, "IPV6_TRANSPARENT" },
+		{ IPPROTO_IP, IP_TRANSPARENT, 1, "IP_TRANSPARENT" },
+	};
+	struct sockaddr_in6 any = {
+		.sin6_family = AF_INET6, .sin6_port = htons(port),
+		.sin6_addr = IN6ADDR_ANY_INIT,
+	};
+	auto_fd int fd = socket(AF_INET6, type | SOCK_NONBLOCK | SOCK_CLOEXEC,
+				0);
+
+	if (fd < 0)
+		return err_sys(e, "make a socket");
+	if ((type == SOCK_STREAM ? set_options(fd, tcp, countof(tcp), e) :
+				   set_options(fd, dns, countof(dns), e)) < 0)
+		return -1;
+	if (bind(fd, (const struct sockaddr *)&any, sizeof any) < 0)
+		return err_sys(e, "bind port %u", port);
+	return steal_fd(&fd);
+}
+
+int box_capture(struct init *in, const struct step *s, struct err *e)
+{
+	struct sockaddr_in6 at = { 0 };
+	socklen_t n = sizeof at;
+
+	(void)s;
+	in->tcp_fd = open_socket(SOCK_STREAM, 0, e);
+	if (in->tcp_fd < 0)
+		return err_ctx(e, "the listener");
+	if (listen(in->tcp_fd, BACKLOG) < 0)
+		return err_sys(e, "listen");
+	if (getsockname(in->tcp_fd, (struct sockaddr *)&at, &n) < 0)
+		return err_sys(e, "find the listener's port");
+	in->dns_fd = open_socket(SOCK_DGRAM, DNS_PORT, e);
+	if (in->dns_fd < 0)
+		return err_ctx(e, "the name server");
+	return nft_capture(ntohs(at.sin6_port), e);
+}

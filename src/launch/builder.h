@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What plan_build() passes between its parts.
+ *
+ * There are two lists: the plan's steps, in their final order, and `mounts`,
+ * the steps whose place follows from their paths.  A parent directory is
+ * mounted before what lies in it, so these are sorted before they join.
+ *
+ * Running out of memory is remembered in `full` and reported once, at the end.
+ */
+#ifndef LAUNCH_BUILDER_H
+#define LAUNCH_BUILDER_H
+
+#include "launch.h"
+
+enum area_kind {
+	AREA_SYSTEM = 1,	/* in every sandbox: /usr, /etc/ssl, ... */
+	AREA_PRIVATE,		/* a writable directory of the sandbox's own */
+	AREA_CODE,		/* what the command itself is made of */
+	AREA_NAMED,		/* by the policy, or the working directory */
+};
+
+/* A tree, or a file, that will be visible inside under its own name. */
+struct area {
+	enum area_kind kind;
+	bool write;
+	bool redundant;		/* part of the area around it */
+	uint16_t mode;		/* with AREA_PRIVATE */
+	uid_t owner;
+	gid_t group;
+	struct sv path;		/* canonical */
+	struct path_identity identity;
+	struct sv why;
+};
+
+struct builder {
+	struct plan *plan;
+	const struct policy *policy;
+	const struct launch_input *in;
+	struct arena *arena;		/* the plan's */
+	bool full;
+
+	struct sv home, user;
+	struct area *areas;		/* sorted by path after areas_settle() */
+	size_t areas_n, areas_cap;
+	struct step *mounts;
+	size_t mounts_n, mounts_cap;
+	struct step spare;		/* given out when there is no memory */
+};
+
+/* Never NULL; target and why are borrowed. */
+struct step *builder_step(struct builder *b, enum step_kind kind,
+			  struct sv target, struct sv why);
+struct step *builder_mount(struct builder *b, enum step_kind kind,
+			   struct sv target, struct sv why);
+struct sv builder_dup(struct builder *b, struct sv v);
+struct sv builder_printf(struct builder *b, const char *fmt, ...)
+	printf_like(2, 3);
+/* With a NUL behind it. */
+const char *builder_str(struct builder *b, struct sv v);
+
+/* Parts of plan_build(), in the order in which they are called. */
+must_check int identity_plan(struct builder *b, struct err *e);
+must_check int environment_plan(struct builder *b, struct err *e);
+must_check int system_plan(struct builder *b, struct err *e);
+must_check int command_plan(struct builder *b, struct err *e);
+must_check int grants_plan(struct builder *b, struct err *e);
+must_check int refusals_check(struct builder *b, struct err *e);
+must_check int guards_plan(struct builder *b, struct err *e);
+must_check int walk_plan(struct builder *b, struct err *e);
+must_check int areas_mount(struct builder *b, struct err *e);
+must_check int idmap_plan(struct builder *b, struct err *e);
+
+#endif

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * `read`, `write` and the working directory become areas; and what no policy
+ * may open is refused.
+ */
+#include "builder.h"
+
+#include <dirent.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "area.h"
+#include "glob.h"
+#include "own.h"
+
+enum { GLOB_MATCHES_MAX = 1024, GLOB_ENTRIES_MAX = 20000 };
+
+static const char *grant_word(const struct grant *g)
+{
+	return g->kind == GRANT_WRITE ? "write" : "read";
+}
+
+/* These are the sandbox's own; to bind the host's over them undoes it. */
+static int check_place(const struct grant *g, struct sv path, struct err *e)
+{
+	static const char *const own[] = { "/proc", "/dev", "/etc" };
+
+	for (size_t i = 0; i < countof(own); i++) {
+		struct sv place = sv_str(own[i]);
+
+		if (area_contains(path, place) ||
+		    (i < 2 && area_contains(place, path)) ||
+		    (g->kind == GRANT_WRITE && area_contains(place, path)))
+			return err_kind(e, ERR_POLICY,
+					"%.*s: %s is the sandbox's own; name "
+					"directories that do not touch it",
+					SV_FMT(g->text), own[i]);
+	}
+	if (g->kind == GRANT_WRITE && (area_contains(path, SV("/sys")) ||
+				       area_contains(SV("/sys"), path)))
+		return err_kind(e, ERR_POLICY, "%.*s: /sys is never writable",
+				SV_FMT(g->text));
+	return 0;
+}
+
+static int add_grant(struct builder *b, const struct grant *g, struct sv path,
+		     struct err *e)
+{
+	if (area_add_named(b, AREA_NAMED, g->kind == GRANT_WRITE, path,
+			   g->text, e) < 0) {
+		bool missing = e->code == ENOENT || e->code == ENOTDIR;
+
+		if (missing && g->optional)
+			return 0;
+		if (missing)
+			return err_kind(e, ERR_POLICY, "%.*s: %.*s does not "
+					"exist; `%s? PATH` makes it optional",
+					SV_FMT(g->text), SV_FMT(path),
+					grant_word(g));
+		return err_ctx(e, "%.*s", SV_FMT(g->text));
+	}
+	return check_place(g, b->areas[b->areas_n - 1].path, e);
+}
+
+struct expansion {
+	struct builder *b;
+	const struct grant *grant;
+	unsigned matches, entries;
+};
+
+static void close_dir(DIR **dir)
+{
+	if (*dir)
+		(void)closedir(*dir);
+}
+
+static int expand(struct expansion *x, struct sv dir_path, struct err *e);
+
+static int expand_entry(struct expansion *x, struct sv dir_path,
+			const struct dirent *entry, struct err *e)
+{
+	struct sv path = builder_printf(x->b, "%.*s/%s",
+		dir_path.n > 1 ? (int)dir_path.n : 0, dir_path.p,
+		entry->d_name);
+
+	if (++x->entries > GLOB_ENTRIES_MAX)
+		return err_kind(e, ERR_LIMIT, "%.*s: more than %d entries to "
+				"look at; name the directories",
+				SV_FMT(x->grant->text), GLOB_ENTRIES_MAX);
+	if (glob_match(x->grant->path, path)) {
+		if (++x->matches > GLOB_MATCHES_MAX)
+			return err_kind(e, ERR_LIMIT, "%.*s: more than %d "
+					"matches", SV_FMT(x->grant->text),
+					GLOB_MATCHES_MAX);
+		return add_grant(x->b, x->grant, path, e);
+	}
+	if ((entry->d_type == DT_DIR || entry->d_type == DT_UNKNOWN) &&
+	    glob_may_match_below(x->grant->path, path))
+		return expand(x, path, e);
+	return 0;
+}
+
+static int expand(struct expansion *x, struct sv dir_path, struct err *e)
+{
+	__attribute__((cleanup(close_dir))) DIR *dir =
+		opendir(builder_str(x->b, dir_path));
+	const struct dirent *entry;
+
+	while (dir && (entry = readdir(dir)) != NULL) {
+		if (strcmp(entry->d_name, ".") == 0 ||
+		    strcmp(entry->d_name, "..") == 0)
+			continue;
+		if (expand_entry(x, dir_path, entry, e) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* What matches now; what appears later is not part of the grant. */
+static int add_glob(struct builder *b, const struct grant *g, struct err *e)
+{
+	struct expansion x = { .b = b, .grant = g };
+	struct sv start = g->path;
+
+	while (glob_is_pattern(start))
+		start = area_parent(start);
+	if (expand(&x, start, e) < 0)
+		return -1;
+	if (x.matches == 0 && !g->optional)
+		return err_kind(e, ERR_POLICY, "%.*s: nothing matches; `%s? "
+				"PATH` makes it optional", SV_FMT(g->text),
+				grant_word(g));
+	return 0;
+}
+
+int grants_plan(struct builder *b, struct err *e)
+{
+	struct sv cwd = sv_str(b->in->cwd);
+
+	if (!b->in->cwd || b->in->cwd[0] != '/')
+		return err_kind(e, ERR_POLICY, "the working directory has no "
+				"absolute name");
+	/* In these there is nothing of the user's to see; in a directory that
+	 * holds the sandbox's own, only what is granted by name. */
+	if (!area_contains(cwd, SV("/etc")) && !area_contains(SV("/proc"), cwd) &&
+	    !area_contains(SV("/dev"), cwd) && !area_contains(SV("/etc"), cwd) &&
+	    area_add_named(b, AREA_NAMED, false, builder_dup(b, cwd),
+			   SV("the working directory"), e) < 0)
+		return err_ctx(e, "the working directory");
+	for (size_t i = 0; i < b->policy->grants_n; i++) {
+		const struct grant *g = &b->policy->grants[i];
+
+		if (g->kind != GRANT_READ && g->kind != GRANT_WRITE)
+			continue;
+		if ((g->is_glob ? add_glob(b, g, e) :
+				  add_grant(b, g, g->path, e)) < 0)
+			return -1;
+	}
+	areas_settle(b);
+	return 0;
+}
+
+/* Canonical if it exists, else as given. */
+static struct sv true_name(struct builder *b, const char *path)
+{
+	struct area found;
+	struct err ignored;
+
+	if (area_resolve(b, sv_str(path), &found, &ignored) < 0)
+		return sv_str(path);
+	return found.path;
+}
+
+static int check_sealed(const struct area *area, struct sv sealed,
+			struct err *e)
+{
+	if (area_contains(area->path, sealed) ||
+	    area_contains(sealed, area->path))
+		return err_kind(e, ERR_POLICY, "%.*s: %.*s belongs to stockade "
+				"itself and is never writable inside; grant a "
+				"smaller directory", SV_FMT(area->why),
+				SV_FMT(sealed));
+	return 0;
+}
+
+int refusals_check(struct builder *b, struct err *e)
+{
+	for (size_t i = 0; i < b->in->sealed_n; i++) {
+		struct sv sealed = true_name(b, b->in->sealed[i]);
+
+		for (size_t j = 0; j < b->areas_n; j++)
+			if (b->areas[j].write &&
+			    check_sealed(&b->areas[j], sealed, e) < 0)
+				return -1;
+	}
+	return 0;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Guards: what stays as it is inside a write grant. */
+#ifndef LAUNCH_GUARDS_H
+#define LAUNCH_GUARDS_H
+
+#include "builder.h"
+
+/*
+ * path, which must exist, becomes read-only, and no directory between it and
+ * the grant around it can be renamed away.  Does nothing outside write grants.
+ */
+must_check int guards_add(struct builder *b, struct sv path, struct sv why,
+			  struct err *e);
+/* The default guards of a directory in a write grant that start with `name`,
+ * where they exist. */
+must_check int guards_add_default(struct builder *b, struct sv dir,
+				  struct sv name, struct err *e);
+
+#endif

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Who the agent is, inside and as the host sees it.
+ *
+ * An ordinary user stays himself.  Root becomes uid 1000 inside, and outside
+ * an id that nobody has: the kernel compares the outside id with 0 in places
+ * that no namespace covers (the sysctls above all), so it must never be 0.
+ * What root grants by name is then mounted with its owner mapped to that id,
+ * and files that the agent makes there belong to that owner on the disk.
+ */
+#include "builder.h"
+
+#include <pwd.h>
+#include <unistd.h>
+
+#include "area.h"
+#include "mount.h"
+#include "own.h"
+#include "userns.h"
+
+enum {
+	AGENT_ID = 1000,
+	/* Above what distributions and containers hand out, below the ids that
+	 * tools treat as errors; the pid makes it unique among running ones. */
+	AGENT_HOST_ID = 2000000000,
+	OWNERS_MAX = 8,
+};
+
+static struct sv variable(const struct builder *b, const char *name)
+{
+	size_t n = strlen(name);
+
+	for (char *const *at = b->in->environ; at && *at; at++)
+		if (strncmp(*at, name, n) == 0 && (*at)[n] == '=')
+			return sv_str(*at + n + 1);
+	return (struct sv){ 0 };
+}
+
+static bool usable_as_home(struct sv home)
+{
+	return home.n > 1 && home.p[0] == '/' &&
+	       sv_find_sv(home, SV("//")) == home.n &&
+	       sv_find_sv(home, SV("/.")) == home.n && !sv_ends(home, SV("/"));
+}
+
+/* A name that cannot break the line of a passwd file. */
+static bool usable_as_name(struct sv name)
+{
+	for (size_t i = 0; i < name.n; i++)
+		if (!is_alpha(name.p[i]) && !is_digit(name.p[i]) &&
+		    !memchr("._-", name.p[i], 3))
+			return false;
+	return name.n > 0 && name.n <= 32;
+}
+
+/* HOME and USER are believed as names only; the uid is the kernel's. */
+static void name_user(struct builder *b)
+{
+	struct sv home = variable(b, "HOME"), user = variable(b, "USER");
+	const struct passwd *pw = NULL;
+
+	if (!usable_as_home(home) || (!usable_as_name(user) &&
+				      !b->plan->as_root))
+		pw = getpwuid(b->plan->host_uid);
+	if (pw && !usable_as_home(home))
+		home = sv_str(pw->pw_dir);
+	if (pw && !usable_as_name(user))
+		user = sv_str(pw->pw_name);
+	b->home = usable_as_home(home) ? builder_dup(b, home) : SV("/home/agent");
+	b->user = !b->plan->as_root && usable_as_name(user) ?
+			  builder_dup(b, user) : SV("agent");
+}
+
+int identity_plan(struct builder *b, struct err *e)
+{
+	struct plan *plan = b->plan;
+
+	if (getuid() != geteuid() || getgid() != getegid())
+		return err_kind(e, ERR_POLICY,
+				"stockade does not run as a setuid program");
+	plan->as_root = geteuid() == 0;
+	plan->host_uid = geteuid();
+	plan->host_gid = getegid();
+	name_user(b);
+	if (plan->as_root) {
+		plan->uid = plan->gid = AGENT_ID;
+		plan->host_uid = AGENT_HOST_ID + (uid_t)getpid();
+		plan->host_gid = AGENT_HOST_ID + (gid_t)getpid();
+	} else {
+		plan->uid = plan->host_uid;
+		plan->gid = plan->host_gid;
+	}
+	builder_step(b, STEP_NAMESPACES, SV(""),
+		     SV("user mount pid net ipc uts cgroup time"));
+	builder_step(b, STEP_IDENTITY,
+		     builder_printf(b, "%u:%u", plan->uid, plan->gid),
+		     SV("the agent's ids, never 0 outside"))->source =
+		builder_printf(b, "%u:%u", plan->host_uid, plan->host_gid);
+	return 0;
+}
+
+/* `id` on disk is `as` inside, everything else is what it is. */
+static struct userns_map owner_map(uint32_t id, uint32_t as)
+{
+	struct userns_map map = { 0 };
+	uint32_t low = id < as ? id : as, high = id < as ? as : id;
+	struct userns_range *range = map.range;
+
+	*range++ = (struct userns_range){ id, as, 1 };
+	if (low)
+		*range++ = (struct userns_range){ 0, 0, low };
+	if (high - low > 1)
+		*range++ = (struct userns_range){ low + 1, low + 1,
+						  high - low - 1 };
+	*range++ = (struct userns_range){ high + 1, high + 1,
+					  UINT32_MAX - high - 1 };
+	map.n = (unsigned)(range - map.range);
+	return map;
+}
+
+struct owner {
+	uid_t uid;
+	gid_t gid;
+	int userns_fd;
+};
+
+struct owners {
+	size_t n;
+	struct owner list[OWNERS_MAX];
+};
+
+static void owners_close(struct owners *owners)
+{
+	for (size_t i = 0; i < owners->n; i++)
+		close_fd(&owners->list[i].userns_fd);
+}
+
+/* One namespace serves every grant of the same owner. */
+static int owner_userns(struct owners *owners, const struct plan *plan,
+			const struct area *area, struct err *e)
+{
+	struct userns_map uids = owner_map(area->owner, plan->host_uid);
+	struct userns_map gids = owner_map(area->group, plan->host_gid);
+	int fd;
+
+	for (size_t i = 0; i < owners->n; i++)
+		if (owners->list[i].uid == area->owner &&
+		    owners->list[i].gid == area->group)
+			return owners->list[i].userns_fd;
+	if (owners->n == OWNERS_MAX)
+		return err_kind(e, ERR_LIMIT,
+				"grants of more than %d different owners",
+				OWNERS_MAX);
+	fd = userns_make(&uids, &gids, e);
+	if (fd >= 0)
+		owners->list[owners->n++] = (struct owner){
+			area->owner, area->group, fd };
+	return fd;
+}
+
+static int idmap_step(struct owners *owners, const struct plan *plan,
+		      const struct area *area, struct step *s, struct err *e)
+{
+	int userns_fd = owner_userns(owners, plan, area, e);
+	auto_fd int fd = userns_fd < 0 ? -1 :
+			 path_open_exact(AT_FDCWD, s->source, O_PATH, e);
+	auto_fd int tree_fd = -1;
+	struct path_identity now;
+
+	if (fd < 0 || path_identify(fd, &now, e) < 0)
+		return -1;
+	if (!path_same(&now, &s->identity))
+		return err_kind(e, ERR_DENIED, "it was replaced meanwhile");
+	tree_fd = mount_clone(fd, "", true, e);
+	if (tree_fd < 0)
+		return -1;
+	if (mount_idmap(tree_fd, userns_fd, true, e) < 0)
+		return err_ctx(e, "started by root, and its file system cannot "
+			       "map owners; run as an ordinary user, or grant "
+			       "a directory of another file system");
+	/* Here, where the host's root does it: nothing inside can undo it. */
+	if (mount_set_attrs(tree_fd, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV |
+			    (s->flags & STEP_WRITE ? 0 : MOUNT_ATTR_RDONLY),
+			    true, e) < 0)
+		return -1;
+	s->tree_fd = steal_fd(&tree_fd);
+	s->flags |= STEP_TREE;
+	return 0;
+}
+
+int idmap_plan(struct builder *b, struct err *e)
+{
+	__attribute__((cleanup(owners_close))) struct owners owners = { 0 };
+
+	if (!b->plan->as_root)
+		return 0;
+	for (size_t i = 0; i < b->plan->steps_n; i++) {
+		struct step *s = &b->plan->steps[i];
+		const struct area *area = s->kind == STEP_BIND ?
+						  areas_find(b, s->target) : NULL;
+
+		if (!area || area->kind == AREA_SYSTEM)
+			continue;
+		if (idmap_step(&owners, b->plan, area, s, e) < 0)
+			return err_ctx(e, "%.*s", SV_FMT(s->source));
+	}
+	return 0;
+}

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * pid 1: see init.h.
+ *
+ * Life: it waits for its ids (started by root), applies the steps, reports,
+ * waits for the word to go, gives everything up, executes the command, and
+ * then reaps, with nothing but its socket to the parent open.  When the command
+ * ends it says so and exits, and the kernel kills whatever is left inside; the
+ * same happens when the parent is gone.
+ *
+ * It shares no descriptor with the agent, is not dumpable, and has the agent's
+ * filter and no capability, so there is nothing to be had from it.
+ */
+#include "init.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "caps.h"
+#include "control.h"
+#include "launch.h"
+#include "own.h"
+#include "process.h"
+#include "step.h"
+#include "userns.h"
+
+static int init_identity(struct init *in, const struct step *s, struct err *e)
+{
+	const struct plan *plan = in->plan;
+	struct userns_map uids = userns_one(plan->uid, plan->host_uid);
+	struct userns_map gids = userns_one(plan->gid, plan->host_gid);
+	auto_fd int proc_fd = -1;
+	struct control_in note;
+	int rc;
+
+	(void)s;
+	if (plan->as_root) {
+		rc = control_receive(in->control_fd, &note, false, e);
+		if (rc < 0)
+			return -1;
+		if (rc == 0 || note.note.kind != CONTROL_MAPPED)
+			return err_kind(e, ERR_BUG, "the ids were not mapped");
+		return caps_become(plan->uid, plan->gid, e);
+	}
+	/* A caller that hid itself has made /proc/self root's. */
+	if (prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) < 0)
+		return err_sys(e, "become dumpable for a moment");
+	proc_fd = open("/proc/self", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (proc_fd < 0)
+		return err_sys(e, "open /proc/self");
+	return userns_write_maps(proc_fd, &uids, &gids, true, e);
+}
+
+/* Descriptors to the parent; then its word. */
+static int init_report(struct init *in, const struct step *s, struct err *e)
+{
+	static struct control_in go;	/* outlives the step: holds the PEM */
+	struct control_note note = { .kind = CONTROL_PREPARED };
+	int fds[CONTROL_FDS_MAX] = { in->tcp_fd, in->dns_fd, in->pty.master };
+	int rc;
+
+	(void)s;
+	if (control_send_fds(in->control_fd, &note, fds,
+			     in->pty.master < 0 ? 2 : 3, e) < 0)
+		return -1;
+	close_fd(&in->tcp_fd);
+	close_fd(&in->dns_fd);
+	close_fd(&in->pty.master);
+	rc = control_receive(in->control_fd, &go, false, e);
+	if (rc == 0)
+		_exit(0);	/* the parent changed its mind, or is gone */
+	if (rc < 0)
+		return -1;
+	if (go.note.kind != CONTROL_GO)
+		return err_kind(e, ERR_BUG, "an unexpected note");
+	in->ca = go.tail;
+	in->ca_n = go.tail_n;
+	return 0;
+}
+
+static int (*const apply[STEP_KINDS])(struct init *in, const struct step *s,
+				      struct err *e) = {
+	[STEP_IDENTITY] = init_identity,
+	[STEP_ROOT] = root_make,
+	[STEP_DIRECTORY] = root_directory,
+	[STEP_FILE] = root_file,
+	[STEP_LINK] = root_link,
+	[STEP_PRIVATE] = root_private,
+	[STEP_BIND] = root_bind,
+	[STEP_DEVICE] = special_device,
+	[STEP_TERMINALS] = special_terminals,
+	[STEP_PROC] = special_proc,
+	[STEP_PIN] = root_pin,
+	[STEP_GUARD] = root_pin,
+	[STEP_COVER] = root_cover,
+	[STEP_TRUST] = special_trust,
+	[STEP_SEAL] = root_seal,
+	[STEP_ENTER] = root_enter,
+	[STEP_WORKDIR] = root_workdir,
+	[STEP_HOSTNAME] = box_hostname,
+	[STEP_NETWORK] = box_network,
+	[STEP_CAPTURE] = box_capture,
+	[STEP_PTY] = special_pty,
+	[STEP_REPORT] = init_report,
+	[STEP_CERTIFICATE] = special_certificate,
+	[STEP_LIMITS] = confinement_limits,
+	[STEP_FORGET] = confinement_forget,
+	[STEP_CAPABILITIES] = confinement_capabilities,
+	[STEP_LANDLOCK] = confinement_landlock,
+	[STEP_SECCOMP] = confinement_seccomp,
+	[STEP_COMMAND] = spawn_command,
+};
+
+static _Noreturn void fail(struct init *in, const struct err *e)
+{
+	struct control_note note = {
+		.kind = CONTROL_FAILED, .value = in->status, .err = *e,
+	};
+	struct err ignored;
+
+	/* Unheard, the end of the socket says the same. */
+	(void)!control_send(in->control_fd, &note, SV(""), &ignored);
+	_exit(LAUNCH_FAILED);
+}
+
+static void apply_steps(struct init *in)
+{
+	const struct plan *plan = in->plan;
+	struct err e = { 0 };
+
+	for (size_t i = 0; i < plan->steps_n; i++) {
+		const struct step *s = &plan->steps[i];
+
+		if (s->kind == STEP_NAMESPACES)		/* the parent's */
+			continue;
+		if (plan->fail_step == i + 1)
+			(void)err_kind(&e, ERR_BUG, "made to fail");
+		else if (!apply[s->kind])
+			(void)err_kind(&e, ERR_BUG, "no such step");
+		else if (apply[s->kind](in, s, &e) == 0)
+			continue;
+		if (in->status == LAUNCH_FAILED)
+			step_context(s, &e);
+		fail(in, &e);
+	}
+}
+
+static void tell(struct init *in, enum control_kind kind, int value)
+{
+	struct control_note note = { .kind = kind, .value = value };
+	struct err ignored;
+
+	if (control_send(in->control_fd, &note, SV(""), &ignored) < 0)
+		_exit(LAUNCH_FAILED);
+}
+
+/* Everything that ended; also what was adopted from below. */
+static void reap(struct init *in)
+{
+	for (;;) {
+		int status;
+		pid_t pid = waitpid(-1, &status, WNOHANG | WUNTRACED);
+
+		if (pid <= 0)
+			return;
+		if (pid != in->command)
+			continue;
+		if (WIFSTOPPED(status)) {
+			tell(in, CONTROL_STOPPED, WSTOPSIG(status));
+			continue;
+		}
+		tell(in, CONTROL_EXITED, status);
+		_exit(0);
+	}
+}
+
+static void on_control(struct init *in)
+{
+	static struct control_in note;
+	struct err e;
+
+	if (control_receive(in->control_fd, &note, false, &e) <= 0)
+		_exit(0);
+	if (note.note.kind == CONTROL_SIGNAL)
+		(void)kill(-in->command, note.note.value);
+}
+
+static _Noreturn void reap_and_wait(struct init *in)
+{
+	struct signalfd_siginfo info;
+	struct pollfd fds[2] = {
+		{ .fd = in->control_fd, .events = POLLIN },
+		{ .fd = in->signal_fd, .events = POLLIN },
+	};
+
+	for (;;) {
+		if (poll(fds, 2, -1) < 0 && errno != EINTR)
+			_exit(LAUNCH_FAILED);
+		if (fds[1].revents) {
+			/* One wait finds all children, whatever it says. */
+			(void)!read(in->signal_fd, &info, sizeof info);
+			reap(in);
+		}
+		if (fds[0].revents)
+			on_control(in);
+	}
+}
+
+/* Signals are taken from a descriptor; blocked, none can kill pid 1. */
+static int begin(struct init *in, struct err *e)
+{
+	sigset_t all, child;
+
+	(void)sigfillset(&all);
+	(void)sigemptyset(&child);
+	(void)sigaddset(&child, SIGCHLD);
+	if (sigprocmask(SIG_SETMASK, &all, NULL) < 0)
+		return err_sys(e, "block the signals");
+	in->signal_fd = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (in->signal_fd < 0)
+		return err_sys(e, "signalfd");
+	in->umask = umask(0);
+	return 0;
+}
+
+static int keep_two(struct init *in, struct err *e)
+{
+	int keep[2] = { in->control_fd, in->signal_fd };
+
+	if (keep[0] > keep[1]) {
+		keep[0] = in->signal_fd;
+		keep[1] = in->control_fd;
+	}
+	return process_close_except(keep, 2, e);
+}
+
+_Noreturn void init_run(const struct plan *plan, int control_fd)
+{
+	struct init in = {
+		.plan = plan, .control_fd = control_fd, .root_fd = -1,
+		.host_dev_fd = -1, .cover_dir_fd = -1, .cover_file_fd = -1,
+		.devpts_fd = -1, .tcp_fd = -1, .dns_fd = -1,
+		.pty = { .master = -1, .slave = -1 }, .trust_fd = -1,
+		.bundle_fd = -1, .signal_fd = -1, .status = LAUNCH_FAILED,
+	};
+	struct err e;
+
+	if (begin(&in, &e) < 0)
+		fail(&in, &e);
+	apply_steps(&in);
+	if (keep_two(&in, &e) < 0)
+		fail(&in, &e);
+	tell(&in, CONTROL_RUNNING, 0);
+	reap_and_wait(&in);
+}

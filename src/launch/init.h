@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * pid 1 of the sandbox: applies the plan, then reaps and waits.
+ *
+ * One function for each kind of step; init.c has the table.  They run in the
+ * cloned process, with the whole host still in view until STEP_ENTER.
+ */
+#ifndef LAUNCH_INIT_H
+#define LAUNCH_INIT_H
+
+#include "plan.h"
+#include "pty.h"
+
+struct init {
+	const struct plan *plan;
+	int control_fd;		/* owned, all of them; -1: not open */
+	int root_fd;		/* the new root's mount */
+	bool attached;		/* it hangs over the old root (before 6.15) */
+	int host_dev_fd;
+	int cover_dir_fd, cover_file_fd;
+	int devpts_fd;
+	int tcp_fd, dns_fd;
+	struct pty pty;
+	int trust_fd;		/* /etc/stockade, writable, attached nowhere */
+	int bundle_fd;		/* the host's certificates */
+	const char *ca;		/* PEM, while STEP_CERTIFICATE runs */
+	size_t ca_n;
+	mode_t umask;		/* the caller's */
+	int signal_fd;
+	pid_t command;
+	int status;		/* of the run, when a step fails: LAUNCH_* */
+};
+
+/* Never returns; control_fd is pid 1's end. */
+_Noreturn void init_run(const struct plan *plan, int control_fd);
+
+#define INIT_STEP(name) \
+	must_check int name(struct init *in, const struct step *s, struct err *e)
+
+/* root.c */
+INIT_STEP(root_make);
+INIT_STEP(root_directory);
+INIT_STEP(root_file);
+INIT_STEP(root_link);
+INIT_STEP(root_private);
+INIT_STEP(root_bind);
+INIT_STEP(root_cover);
+INIT_STEP(root_pin);
+INIT_STEP(root_seal);
+INIT_STEP(root_enter);
+INIT_STEP(root_workdir);
+/* special.c */
+INIT_STEP(special_device);
+INIT_STEP(special_terminals);
+INIT_STEP(special_proc);
+INIT_STEP(special_trust);
+INIT_STEP(special_certificate);
+INIT_STEP(special_pty);
+/* box.c */
+INIT_STEP(box_hostname);
+INIT_STEP(box_network);
+INIT_STEP(box_capture);
+/* confinement.c */
+INIT_STEP(confinement_limits);
+INIT_STEP(confinement_forget);
+INIT_STEP(confinement_capabilities);
+INIT_STEP(confinement_landlock);
+INIT_STEP(confinement_seccomp);
+/* spawn.c */
+INIT_STEP(spawn_command);
+
+/* root.c, for the others: target as a path below the new root. */
+static inline struct sv init_below(struct sv target)
+{
+	return sv_from(target, 1);
+}
+must_check int root_attach(struct init *in, int tree_fd, int at_fd,
+			   struct err *e);
+/* A copy of what `fd` (with path "") or a path below it shows. */
+must_check int root_clone(struct init *in, int fd, const char *path,
+			  bool recursive, struct err *e);
+
+#endif

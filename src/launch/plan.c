@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From a policy to a plan: see launch.h.
+ *
+ * The parts are called in an order that their data demands: the environment
+ * has the PATH by which the command is found; the command and the grants are
+ * areas; guards and masks need to know all areas; mounts are sorted last.
+ */
+#include "builder.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "area.h"
+#include "own.h"
+
+enum { PLAN_ARENA_MAX = 64 << 20 };
+
+static int plan_stdio(struct builder *b, struct err *e)
+{
+	struct plan *plan = b->plan;
+
+	for (int i = 0; i < 3; i++) {
+		int fd = b->in->stdio[i];
+		int flags = fcntl(fd, F_GETFL);
+		struct stat st;
+
+		if (flags < 0 || fstat(fd, &st) < 0)
+			return err_sys(e, "standard descriptor %d", i);
+		if ((flags & O_PATH) || S_ISDIR(st.st_mode))
+			return err_kind(e, ERR_POLICY, "standard descriptor %d "
+					"is a directory: it would show what "
+					"lies below and around it", i);
+		if (S_ISSOCK(st.st_mode))
+			return err_kind(e, ERR_POLICY, "standard descriptor %d "
+					"is a socket; give a pipe or a file",
+					i);
+		plan->stdio_fd[i] = fd;
+		if (S_ISCHR(st.st_mode) && isatty(fd)) {
+			plan->stdio[i] = PLAN_STDIO_PTY;
+			plan->wants_pty = true;
+		}
+	}
+	return 0;
+}
+
+static int plan_argv(struct builder *b, struct err *e)
+{
+	size_t n = 0;
+	char **argv;
+
+	while (b->in->argv[n])
+		n++;
+	argv = arena_alloc(b->arena, (n + 1) * sizeof *argv);
+	if (!argv)
+		return err_kind(e, ERR_LIMIT, "the command is too long");
+	for (size_t i = 0; i < n; i++) {
+		const char *word = builder_str(b, sv_str(b->in->argv[i]));
+
+		memcpy(&argv[i], &word, sizeof word);
+	}
+	b->plan->argv = argv;
+	return 0;
+}
+
+static void add(struct builder *b, enum step_kind kind, const char *why)
+{
+	builder_step(b, kind, SV(""), sv_str(why))->flags = STEP_SYSTEM;
+}
+
+/* From the tree that is built to the command that runs. */
+static void plan_confinement(struct builder *b)
+{
+	if (b->plan->wants_ca)
+		builder_step(b, STEP_TRUST, SV("/etc/stockade"),
+			     SV("system"))->flags = STEP_SYSTEM;
+	add(b, STEP_SEAL, "the root is read-only from here");
+	add(b, STEP_ENTER, "pivot_root; the host is gone");
+	builder_step(b, STEP_WORKDIR, areas_find(b, sv_str(b->in->cwd)) ?
+		     builder_dup(b, sv_str(b->in->cwd)) : SV("/"),
+		     SV("the working directory"));
+	builder_step(b, STEP_HOSTNAME, SV("stockade"), SV("system"))->flags =
+		STEP_SYSTEM;
+	add(b, STEP_NETWORK, "lo, an address of each family, all routes local");
+	add(b, STEP_CAPTURE, "every TCP connection and DNS question to edge");
+	add(b, STEP_PTY, b->plan->wants_pty ?
+	    "a session with a terminal of its own" : "a session of its own");
+	add(b, STEP_REPORT, "descriptors to the parent; wait for its word");
+	if (b->plan->wants_ca)
+		add(b, STEP_CERTIFICATE, "this run's authority is trusted");
+	add(b, STEP_LIMITS, "no core file, signals, umask, personality");
+	add(b, STEP_FORGET, "wipe the caller's environment; undumpable");
+	add(b, STEP_CAPABILITIES, "all sets empty, no_new_privs");
+	add(b, STEP_LANDLOCK, "this root only; written where granted");
+	add(b, STEP_SECCOMP, "the agent's filter");
+	builder_step(b, STEP_COMMAND, sv_str(b->plan->path),
+		     SV("the command"))->flags = STEP_SYSTEM;
+}
+
+static int build(struct builder *b, struct err *e)
+{
+	if (plan_stdio(b, e) < 0 || identity_plan(b, e) < 0 ||
+	    environment_plan(b, e) < 0)
+		return -1;
+	if (system_plan(b, e) < 0)
+		return err_ctx(e, "the system's part of the sandbox");
+	if (command_plan(b, e) < 0 || plan_argv(b, e) < 0 ||
+	    grants_plan(b, e) < 0 || refusals_check(b, e) < 0 ||
+	    guards_plan(b, e) < 0 || walk_plan(b, e) < 0 ||
+	    areas_mount(b, e) < 0 || idmap_plan(b, e) < 0)
+		return -1;
+	plan_confinement(b);
+	if (b->full)
+		return err_kind(e, ERR_LIMIT, "the plan is too large");
+	return 0;
+}
+
+int plan_build(struct plan *ret, const struct policy *p,
+	       const struct launch_input *in, struct err *e)
+{
+	struct builder b = {
+		.plan = ret, .policy = p, .in = in, .arena = &ret->arena,
+	};
+
+	*ret = (struct plan){
+		.arena = arena_new(PLAN_ARENA_MAX), .status = LAUNCH_FAILED,
+		.wants_ca = in->wants_ca, .cwd = in->cwd,
+	};
+	return build(&b, e);
+}
+
+void plan_free(struct plan *plan)
+{
+	for (size_t i = 0; i < plan->steps_n; i++)
+		close_fd(&plan->steps[i].tree_fd);
+	plan->steps_n = 0;
+	arena_free(&plan->arena);
+}
+
+size_t plan_step_count(const struct plan *plan)
+{
+	return plan->steps_n;
+}

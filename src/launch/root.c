@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Building the new root.
+ *
+ * It is a tmpfs that is attached nowhere, and everything is mounted into it
+ * while it hangs in the air: no path of the host leads there.  Kernels before
+ * 6.15 cannot mount into a detached tree and say EINVAL: then it is attached
+ * over the old root first, in this mount namespace, which nobody else is in,
+ * and the same steps go on.
+ *
+ * Every name is opened again with all symbolic links refused, and what is
+ * bound is compared by device and inode with what the plan saw: a tree that
+ * somebody swaps meanwhile ends the launch.
+ */
+#include "init.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#include "mount.h"
+#include "own.h"
+
+#define PLAIN (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
+#define COVER_DIR ".covered-directory"
+#define COVER_FILE ".covered-file"
+
+static int attach_root(struct init *in, struct err *e)
+{
+	if (in->attached)
+		return 0;
+	if (mount_attach(in->root_fd, AT_FDCWD, "/", e) < 0)
+		return err_ctx(e, "the new root");
+	in->attached = true;
+	return 0;
+}
+
+int root_attach(struct init *in, int tree_fd, int at_fd, struct err *e)
+{
+	if (mount_attach(tree_fd, at_fd, "", e) == 0)
+		return 0;
+	if (in->attached || e->code != EINVAL)
+		return -1;
+	if (attach_root(in, e) < 0)
+		return -1;
+	return mount_attach(tree_fd, at_fd, "", e);
+}
+
+int root_clone(struct init *in, int fd, const char *path, bool recursive,
+	       struct err *e)
+{
+	int tree_fd = mount_clone(fd, path, recursive, e);
+
+	if (tree_fd >= 0 || in->attached || e->code != EINVAL)
+		return tree_fd;
+	if (attach_root(in, e) < 0)
+		return -1;
+	return mount_clone(fd, path, recursive, e);
+}
+
+int root_make(struct init *in, const struct step *s, struct err *e)
+{
+	static const struct mount_option options[] = { { "mode", "0755" } };
+
+	(void)s;
+	in->root_fd = mount_new_fs("tmpfs", options, countof(options), PLAIN,
+				   e);
+	return in->root_fd < 0 ? -1 : 0;
+}
+
+int root_directory(struct init *in, const struct step *s, struct err *e)
+{
+	/* Its parent is there: the plan goes from the top down. */
+	if (mkdirat(in->root_fd, s->target.p + 1, s->mode) < 0 &&
+	    errno != EEXIST)
+		return err_sys(e, "make the directory");
+	return 0;
+}
+
+int root_file(struct init *in, const struct step *s, struct err *e)
+{
+	auto_fd int fd = openat(in->root_fd, s->target.p + 1, O_WRONLY |
+				O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+				s->mode);
+	ssize_t n = fd < 0 ? -1 : write(fd, s->source.p, s->source.n);
+
+	if (n < 0 || (size_t)n != s->source.n)
+		return err_sys(e, "write the file");
+	return 0;
+}
+
+int root_link(struct init *in, const struct step *s, struct err *e)
+{
+	return path_make_symlink(in->root_fd, init_below(s->target), s->source,
+				 e);
+}
+
+/* A directory of the root's own file system, by a mount that can be written
+ * when the root's no longer can. */
+static int private_tree(struct init *in, const struct step *s, int *at_fd,
+			struct err *e)
+{
+	struct sv below = init_below(s->target);
+
+	*at_fd = path_make_dirs(in->root_fd, below, e);
+	if (*at_fd < 0)
+		return -1;
+	if (fchmodat(in->root_fd, s->target.p + 1, s->mode, 0) < 0)
+		return err_sys(e, "set its mode");
+	return root_clone(in, *at_fd, "", false, e);
+}
+
+/* Inside a tree of the host, where nothing may be made. */
+static int nested_tree(struct init *in, const struct step *s, int *at_fd,
+		       struct err *e)
+{
+	char mode[8] = { '0', (char)('0' + (s->mode >> 9 & 7)),
+			 (char)('0' + (s->mode >> 6 & 7)),
+			 (char)('0' + (s->mode >> 3 & 7)),
+			 (char)('0' + (s->mode & 7)) };
+	const struct mount_option options[] = { { "mode", mode } };
+
+	*at_fd = path_open_exact(in->root_fd, init_below(s->target), O_PATH |
+				 O_DIRECTORY, e);
+	if (*at_fd < 0)
+		return -1;
+	return mount_new_fs("tmpfs", options, countof(options), PLAIN, e);
+}
+
+int root_private(struct init *in, const struct step *s, struct err *e)
+{
+	bool nested = s->flags & STEP_OPTIONAL;
+	auto_fd int at_fd = -1;
+	auto_fd int tree_fd = nested ? nested_tree(in, s, &at_fd, e) :
+				       private_tree(in, s, &at_fd, e);
+
+	if (tree_fd < 0)
+		return nested && at_fd < 0 && e->code == ENOENT ? 0 : -1;
+	return root_attach(in, tree_fd, at_fd, e);
+}
+
+static int same_as_planned(const struct step *s, int fd, struct err *e)
+{
+	struct path_identity now;
+
+	if (path_identify(fd, &now, e) < 0)
+		return -1;
+	if (!path_same(&now, &s->identity) || now.type != s->identity.type)
+		return err_kind(e, ERR_DENIED, "it was replaced meanwhile");
+	return 0;
+}
+
+/* The host's tree, copied and restricted. */
+static int host_tree(const struct step *s, struct err *e)
+{
+	uint64_t attrs = PLAIN;
+	auto_fd int source_fd = path_open_exact(AT_FDCWD, s->source, O_PATH,
+						e);
+	auto_fd int tree_fd = -1;
+
+	if (source_fd < 0)
+		return -1;
+	if (!(s->flags & STEP_SYSTEM) && same_as_planned(s, source_fd, e) < 0)
+		return -1;
+	tree_fd = mount_clone(source_fd, "", true, e);
+	if (tree_fd < 0)
+		return -1;
+	if (!(s->flags & STEP_WRITE))
+		attrs |= MOUNT_ATTR_RDONLY;
+	if (mount_set_attrs(tree_fd, attrs, true, e) < 0)
+		return -1;
+	return steal_fd(&tree_fd);
+}
+
+int root_bind(struct init *in, const struct step *s, struct err *e)
+{
+	struct sv below = init_below(s->target);
+	auto_fd int at_fd = s->identity.type == S_IFDIR ?
+				    path_make_dirs(in->root_fd, below, e) :
+				    path_make_file(in->root_fd, below, 0644, e);
+	auto_fd int tree_fd = -1;
+
+	if (at_fd < 0)
+		return err_ctx(e, "a place for it");
+	if (s->flags & STEP_TREE)	/* restricted by the parent */
+		return root_attach(in, s->tree_fd, at_fd, e);
+	tree_fd = host_tree(s, e);
+	if (tree_fd < 0)
+		return -1;
+	return root_attach(in, tree_fd, at_fd, e);
+}
+
+/* An empty file or directory of mode 0, by a read-only mount of its own. */
+static int cover_make(struct init *in, bool directory, struct err *e)
+{
+	const char *name = directory ? COVER_DIR : COVER_FILE;
+	auto_fd int tree_fd = -1;
+	auto_fd int fd = -1;
+
+	if (directory && mkdirat(in->root_fd, name, 0) < 0 && errno != EEXIST)
+		return err_sys(e, "make an empty directory");
+	if (!directory) {
+		fd = openat(in->root_fd, name, O_RDONLY | O_CREAT | O_CLOEXEC,
+			    0);
+		if (fd < 0 && errno != EACCES)
+			return err_sys(e, "make an empty file");
+	}
+	tree_fd = root_clone(in, in->root_fd, name, false, e);
+	if (tree_fd < 0 ||
+	    mount_set_attrs(tree_fd, PLAIN | MOUNT_ATTR_RDONLY |
+			    MOUNT_ATTR_NOEXEC, false, e) < 0)
+		return -1;
+	return steal_fd(&tree_fd);
+}
+
+static int cover_copy(struct init *in, bool directory, struct err *e)
+{
+	int *base_fd = directory ? &in->cover_dir_fd : &in->cover_file_fd;
+
+	if (in->attached)
+		return cover_make(in, directory, e);
+	if (*base_fd < 0)
+		*base_fd = cover_make(in, directory, e);
+	if (*base_fd < 0)
+		return -1;
+	if (in->attached)	/* since just now: its copy cannot be copied */
+		return steal_fd(base_fd);
+	return mount_clone(*base_fd, "", false, e);
+}
+
+int root_cover(struct init *in, const struct step *s, struct err *e)
+{
+	auto_fd int at_fd = path_open_exact(in->root_fd, init_below(s->target),
+					    O_PATH, e);
+	auto_fd int tree_fd = -1;
+	struct path_identity now;
+
+	/* What is gone needs no cover: editors' swap files come and go. */
+	if (at_fd < 0 && (s->flags & STEP_OPTIONAL) &&
+	    (e->code == ENOENT || e->code == ENOTDIR))
+		return 0;
+	if (at_fd < 0 || path_identify(at_fd, &now, e) < 0)
+		return -1;
+	tree_fd = cover_copy(in, now.type == S_IFDIR, e);
+	if (tree_fd < 0)
+		return -1;
+	return root_attach(in, tree_fd, at_fd, e);
+}
+
+int root_pin(struct init *in, const struct step *s, struct err *e)
+{
+	auto_fd int at_fd = path_open_exact(in->root_fd, init_below(s->target),
+					    O_PATH, e);
+	auto_fd int tree_fd = -1;
+
+	if (at_fd < 0 || same_as_planned(s, at_fd, e) < 0)
+		return -1;
+	tree_fd = root_clone(in, at_fd, "", true, e);
+	if (tree_fd < 0)
+		return -1;
+	if (s->kind == STEP_GUARD &&
+	    mount_set_attrs(tree_fd, PLAIN | MOUNT_ATTR_RDONLY, true, e) < 0)
+		return -1;
+	return root_attach(in, tree_fd, at_fd, e);
+}
+
+int root_seal(struct init *in, const struct step *s, struct err *e)
+{
+	(void)s;
+	close_fd(&in->cover_dir_fd);
+	close_fd(&in->cover_file_fd);
+	/* The mounts keep what they show; the names need not stay. */
+	if (unlinkat(in->root_fd, COVER_DIR, AT_REMOVEDIR) < 0 &&
+	    errno != ENOENT)
+		return err_sys(e, "remove " COVER_DIR);
+	if (unlinkat(in->root_fd, COVER_FILE, 0) < 0 && errno != ENOENT)
+		return err_sys(e, "remove " COVER_FILE);
+	return mount_set_attrs(in->root_fd, PLAIN | MOUNT_ATTR_RDONLY, false,
+			       e);
+}
+
+int root_enter(struct init *in, const struct step *s, struct err *e)
+{
+	(void)s;
+	if (attach_root(in, e) < 0)
+		return -1;
+	/* What the host mounts later must not appear inside. */
+	if (mount_set_private(in->root_fd, "", true, e) < 0)
+		return -1;
+	if (mount_pivot(in->root_fd, e) < 0)
+		return -1;
+	close_fd(&in->root_fd);
+	close_fd(&in->host_dev_fd);
+	return 0;
+}
+
+int root_workdir(struct init *in, const struct step *s, struct err *e)
+{
+	auto_fd int fd = path_open_exact(AT_FDCWD, s->target, O_PATH |
+					 O_DIRECTORY, e);
+
+	(void)in;
+	if (fd < 0)
+		return -1;
+	if (fchdir(fd) < 0)
+		return err_sys(e, "enter the working directory");
+	return 0;
+}

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The parent's side of the launch: see launch.h. */
+#include "launch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/socket.h>
+
+#include "control.h"
+#include "init.h"
+#include "own.h"
+#include "process.h"
+#include "step.h"
+#include "userns.h"
+
+#define NAMESPACES                                                       \
+	(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET |     \
+	 CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP | CLONE_NEWTIME)
+
+static const struct step *find_step(const struct plan *plan,
+				    enum step_kind kind, size_t *index)
+{
+	for (size_t i = 0; i < plan->steps_n; i++) {
+		if (plan->steps[i].kind == kind) {
+			*index = i + 1;
+			return &plan->steps[i];
+		}
+	}
+	return NULL;
+}
+
+static int clone_init(const struct plan *plan, struct sandbox *ret,
+		      pid_t *pid, struct err *e)
+{
+	int pair[2];
+	size_t index = 0;
+
+	if (!find_step(plan, STEP_NAMESPACES, &index) ||
+	    plan->fail_step == index)
+		return err_kind(e, ERR_BUG, "namespaces: made to fail");
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return err_sys(e, "socketpair");
+	ret->control_fd = pair[0];
+	*pid = process_clone(NAMESPACES, &ret->pidfd, e);
+	if (*pid == 0) {
+		(void)close(pair[0]);
+		init_run(plan, pair[1]);
+	}
+	(void)close(pair[1]);
+	if (*pid < 0 && (e->code == EPERM || e->code == ENOSPC))
+		return err_ctx(e, "namespaces: user namespaces are switched "
+			       "off for this user (`stockade doctor` says how "
+			       "to change it)");
+	return *pid < 0 ? err_ctx(e, "namespaces") : 0;
+}
+
+/* Only root can map ids other than its own, and only from outside. */
+static int map_ids(const struct plan *plan, struct sandbox *sb, pid_t pid,
+		   struct err *e)
+{
+	struct userns_map uids = userns_one(plan->uid, plan->host_uid);
+	struct userns_map gids = userns_one(plan->gid, plan->host_gid);
+	struct control_note note = { .kind = CONTROL_MAPPED };
+	char path[32];
+	auto_fd int proc_fd = -1;
+
+	/* Not reaped yet, so the number is still the child's. */
+	(void)snprintf(path, sizeof path, "/proc/%d", pid);
+	proc_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (proc_fd < 0)
+		return err_sys(e, "open %s", path);
+	if (userns_write_maps(proc_fd, &uids, &gids, false, e) < 0)
+		return -1;
+	return control_send(sb->control_fd, &note, SV(""), e);
+}
+
+int sandbox_start(const struct plan *plan, struct sandbox *ret, struct err *e)
+{
+	pid_t pid = -1;
+
+	*ret = (struct sandbox){
+		.pidfd = -1, .control_fd = -1, .tcp_fd = -1, .dns_fd = -1,
+		.pty_fd = -1, .status = LAUNCH_FAILED,
+	};
+	if (clone_init(plan, ret, &pid, e) < 0)
+		return -1;
+	if (plan->as_root && map_ids(plan, ret, pid, e) < 0)
+		return err_ctx(e, "identity");
+	return 0;
+}
+
+/* The next note, which has to be of that kind. */
+static int expect(struct sandbox *sb, enum control_kind kind,
+		  struct control_in *in, struct err *e)
+{
+	int rc = control_receive(sb->control_fd, in, false, e);
+
+	if (rc < 0)
+		return -1;
+	if (rc == 0)
+		return err_kind(e, ERR_SYS, "the sandbox's first process ended");
+	if (in->note.kind == CONTROL_FAILED) {
+		*e = in->note.err;
+		sb->status = in->note.value;
+		return -1;
+	}
+	if (in->note.kind != kind)
+		return err_kind(e, ERR_BUG, "an unexpected note");
+	return 0;
+}
+
+int sandbox_prepared(struct sandbox *sb, struct err *e)
+{
+	struct control_in in;
+
+	if (expect(sb, CONTROL_PREPARED, &in, e) < 0)
+		return -1;
+	if (in.fds_n < 2)
+		return err_kind(e, ERR_BUG, "descriptors are missing");
+	sb->tcp_fd = in.fds[0];
+	sb->dns_fd = in.fds[1];
+	sb->pty_fd = in.fds_n > 2 ? in.fds[2] : -1;
+	return 0;
+}
+
+int sandbox_go(struct sandbox *sb, struct sv ca_pem, struct err *e)
+{
+	struct control_note note = { .kind = CONTROL_GO };
+	struct control_in in;
+
+	if (control_send(sb->control_fd, &note, ca_pem, e) < 0)
+		return -1;
+	return expect(sb, CONTROL_RUNNING, &in, e);
+}
+
+struct sandbox_event sandbox_next(struct sandbox *sb)
+{
+	struct control_in in;
+	struct err e;
+	int rc = control_receive(sb->control_fd, &in, true, &e);
+
+	if (rc < 0 && e.code == EAGAIN)
+		return (struct sandbox_event){ SANDBOX_NOTHING, 0 };
+	if (rc > 0 && in.note.kind == CONTROL_EXITED)
+		return (struct sandbox_event){ SANDBOX_EXITED, in.note.value };
+	if (rc > 0 && in.note.kind == CONTROL_STOPPED)
+		return (struct sandbox_event){ SANDBOX_STOPPED, in.note.value };
+	return (struct sandbox_event){ SANDBOX_LOST, 0 };
+}
+
+int sandbox_signal(struct sandbox *sb, int signal, struct err *e)
+{
+	struct control_note note = {
+		.kind = CONTROL_SIGNAL, .value = signal,
+	};
+
+	return control_send(sb->control_fd, &note, SV(""), e);
+}
+
+void sandbox_kill(struct sandbox *sb)
+{
+	struct process_end end;
+	struct err ignored;
+
+	if (sb->pidfd >= 0) {
+		(void)!process_signal(sb->pidfd, SIGKILL, &ignored);
+		(void)!process_wait(sb->pidfd, &end, &ignored);
+	}
+	close_fd(&sb->pidfd);
+	close_fd(&sb->control_fd);
+	close_fd(&sb->tcp_fd);
+	close_fd(&sb->dns_fd);
+	close_fd(&sb->pty_fd);
+}

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The kernel's own file systems, devices, terminals; and the CA bundle. */
+#include "init.h"
+
+#include <errno.h>
+#include <sys/sendfile.h>
+#include <unistd.h>
+
+#include "device.h"
+#include "io.h"
+#include "mount.h"
+#include "own.h"
+
+#define TRUST_DIR "etc/stockade"
+
+/* Where libraries look for the roots they trust, over all distributions. */
+static const char *const bundles[] = {
+	"etc/ssl/certs/ca-certificates.crt",
+	"etc/pki/tls/certs/ca-bundle.crt",
+	"etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",
+	"etc/ssl/ca-bundle.pem",
+	"etc/ssl/cert.pem",
+};
+
+int special_device(struct init *in, const struct step *s, struct err *e)
+{
+	const struct device *d = device_list;
+	auto_fd int source_fd = -1;
+	auto_fd int tree_fd = -1;
+	auto_fd int at_fd = -1;
+
+	while (d->name && !sv_eq(sv_from(s->source, strlen("/dev/")),
+				 sv_str(d->name)))
+		d++;
+	if (!d->name)
+		return err_kind(e, ERR_BUG, "no such device");
+	if (in->host_dev_fd < 0)
+		in->host_dev_fd = path_open_exact(AT_FDCWD, SV("/dev"), O_PATH |
+						  O_DIRECTORY, e);
+	if (in->host_dev_fd < 0)
+		return -1;
+	source_fd = device_open(in->host_dev_fd, d, e);
+	if (source_fd < 0)
+		return -1;
+	tree_fd = mount_clone(source_fd, "", false, e);
+	if (tree_fd < 0)
+		return -1;
+	at_fd = path_make_file(in->root_fd, init_below(s->target), 0666, e);
+	if (at_fd < 0)
+		return -1;
+	return root_attach(in, tree_fd, at_fd, e);
+}
+
+int special_terminals(struct init *in, const struct step *s, struct err *e)
+{
+	static const struct mount_option options[] = {
+		{ "newinstance", NULL }, { "ptmxmode", "0666" },
+		{ "mode", "0620" },
+	};
+	auto_fd int at_fd = path_make_dirs(in->root_fd, init_below(s->target),
+					   e);
+
+	if (at_fd < 0)
+		return -1;
+	in->devpts_fd = mount_new_fs("devpts", options, countof(options),
+				     MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, e);
+	if (in->devpts_fd < 0)
+		return -1;
+	return root_attach(in, in->devpts_fd, at_fd, e);
+}
+
+/*
+ * Read-only as a whole: the sysctls, the triggers, and what a process could
+ * change of itself (its maps, its score for the OOM killer).  Links in it to
+ * open files are not affected.
+ */
+int special_proc(struct init *in, const struct step *s, struct err *e)
+{
+	static const struct mount_option options[] = {
+		{ "hidepid", "invisible" },
+	};
+	auto_fd int at_fd = path_make_dirs(in->root_fd, init_below(s->target),
+					   e);
+	auto_fd int fd = -1;
+
+	if (at_fd < 0)
+		return -1;
+	fd = mount_new_fs("proc", options, countof(options),
+			  MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID |
+			  MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC, e);
+	if (fd < 0)
+		return err_ctx(e, "a container that masks its /proc permits "
+			       "no other");
+	return root_attach(in, fd, at_fd, e);
+}
+
+/* The bundle of this run over one of the host's. */
+static int replace_bundle(struct init *in, const char *path, struct err *e)
+{
+	struct err absent;
+	auto_fd int at_fd = path_open_in(in->root_fd, sv_str(path), O_PATH,
+					 &absent);
+	auto_fd int tree_fd = -1;
+
+	if (at_fd < 0)
+		return 0;
+	if (in->bundle_fd < 0)
+		in->bundle_fd = path_open_in(in->root_fd, sv_str(path),
+					     O_RDONLY, e);
+	if (in->bundle_fd < 0)
+		return -1;
+	tree_fd = root_clone(in, in->root_fd, TRUST_DIR "/bundle.pem", false,
+			     e);
+	if (tree_fd < 0 ||
+	    mount_set_attrs(tree_fd, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID |
+			    MOUNT_ATTR_NODEV, false, e) < 0)
+		return -1;
+	return root_attach(in, tree_fd, at_fd, e);
+}
+
+/* The certificate comes late, when the root is read-only: a copy of the one
+ * directory, attached nowhere, stays writable for pid 1 until then. */
+int special_trust(struct init *in, const struct step *s, struct err *e)
+{
+	auto_fd int dir_fd = path_make_dirs(in->root_fd, init_below(s->target),
+					    e);
+	auto_fd int file_fd = -1;
+
+	if (dir_fd < 0)
+		return -1;
+	file_fd = path_make_file(in->root_fd, SV(TRUST_DIR "/bundle.pem"),
+				 0644, e);
+	if (file_fd < 0)
+		return -1;
+	in->trust_fd = root_clone(in, dir_fd, "", false, e);
+	if (in->trust_fd < 0)
+		return -1;
+	for (size_t i = 0; i < countof(bundles); i++)
+		if (replace_bundle(in, bundles[i], e) < 0)
+			return err_ctx(e, "/%s", bundles[i]);
+	return 0;
+}
+
+static int open_trusted(struct init *in, const char *name, struct err *e)
+{
+	int fd = openat(in->trust_fd, name, O_WRONLY | O_CREAT | O_CLOEXEC |
+			O_NOFOLLOW, 0644);
+
+	if (fd < 0)
+		return err_sys(e, "open %s", name);
+	return fd;
+}
+
+static int copy_bundle(struct init *in, int to_fd, struct err *e)
+{
+	ssize_t n = 1;
+
+	while (in->bundle_fd >= 0 && n > 0)
+		n = sendfile(to_fd, in->bundle_fd, NULL, 1 << 20);
+	if (n < 0)
+		return err_sys(e, "copy the system's certificates");
+	return 0;
+}
+
+int special_certificate(struct init *in, const struct step *s, struct err *e)
+{
+	auto_fd int alone_fd = open_trusted(in, "ca.pem", e);
+	auto_fd int bundle_fd = alone_fd < 0 ? -1 :
+				open_trusted(in, "bundle.pem", e);
+	struct sv pem = sv_of(in->ca, in->ca_n);
+
+	(void)s;
+	if (bundle_fd < 0)
+		return -1;
+	if (pem.n == 0)
+		return err_kind(e, ERR_BUG, "no certificate came");
+	if (io_write_all(alone_fd, pem, e) < 0 ||
+	    copy_bundle(in, bundle_fd, e) < 0 ||
+	    io_write_all(bundle_fd, SV("\n"), e) < 0 ||
+	    io_write_all(bundle_fd, pem, e) < 0)
+		return -1;
+	close_fd(&in->trust_fd);
+	close_fd(&in->bundle_fd);
+	return 0;
+}
+
+/* A session of its own in any case; with a terminal, that is its terminal. */
+int special_pty(struct init *in, const struct step *s, struct err *e)
+{
+	(void)s;
+	if (setsid() < 0)
+		return err_sys(e, "begin a session");
+	if (in->plan->wants_pty) {
+		if (pty_open(in->devpts_fd, &in->pty, e) < 0 ||
+		    pty_control(in->pty.slave, e) < 0)
+			return -1;
+	}
+	close_fd(&in->devpts_fd);
+	return 0;
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What every sandbox shows of the host's system: see system_tables.h. */
+#include "system_tables.h"
+
+#include <stddef.h>
+
+const char *const system_roots[] = {
+	"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32",
+	"/opt", "/nix/store", "/gnu/store",
+	NULL,
+};
+
+/* passwd, group, hosts, hostname, nsswitch.conf and resolv.conf are written
+ * by system.c instead. */
+const char *const system_etc[] = {
+	/* programs start */
+	"alternatives", "ld.so.cache", "ld.so.preload",
+	/* certificates */
+	"ssl", "pki", "ca-certificates.conf",
+	/* time, language, what system this is */
+	"localtime", "timezone", "adjtime", "locale.conf", "locale.alias",
+	"os-release", "debian_version", "lsb-release", "redhat-release",
+	"fedora-release", "alpine-release", "arch-release",
+	/* names of numbers */
+	"protocols", "services", "mime.types", "networks", "host.conf",
+	"gai.conf", "magic", "magic.mime",
+	/* shells and terminals */
+	"profile", "profile.d", "bash.bashrc", "bashrc", "inputrc", "shells",
+	"zsh", "zshrc", "zshenv", "fish", "terminfo", "DIR_COLORS",
+	"login.defs",
+	/* tools */
+	"gitconfig", "wgetrc", "npmrc", "vim", "vimrc", "nanorc", "screenrc",
+	"tmux.conf", "manpath.config", "xattr.conf", "fonts", "ImageMagick-*",
+	/* languages */
+	"python3*", "perl", "java-*", "ruby", "php", "R", "julia", "ghc",
+	"maven", "gradle",
+	/* managed settings of agents */
+	"claude-code", "codex", "gemini-cli", "opencode",
+	NULL,
+};
+
+const char *const system_hidden[] = { "/etc/ssl/private", NULL };
+
+const char *const system_proc_hidden[] = {
+	"acpi", "asound", "bus", "config.gz", "fs", "interrupts", "irq",
+	"kallsyms", "kcore", "key-users", "keys", "kmsg", "kpagecgroup",
+	"kpagecount", "kpageflags", "latency_stats", "sched_debug", "scsi",
+	"slabinfo", "sysrq-trigger", "timer_list", "timer_stats",
+	"vmallocinfo",
+	NULL,
+};
+
+const struct system_private system_privates[] = {
+	{ "/tmp", 01777 },
+	{ "/var/tmp", 01777 },
+	{ "/run", 0755 },
+	{ "/dev/shm", 01777 },
+	{ NULL, 0 },
+};
+
+const struct system_link system_links[] = {
+	{ "/dev/fd", "/proc/self/fd" },
+	{ "/dev/stdin", "/proc/self/fd/0" },
+	{ "/dev/stdout", "/proc/self/fd/1" },
+	{ "/dev/stderr", "/proc/self/fd/2" },
+	{ "/dev/ptmx", "pts/ptmx" },
+	{ "/etc/mtab", "/proc/self/mounts" },
+	{ "/var/run", "/run" },
+	{ NULL, NULL },
+};
