@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Names, ports, authorities and the forms of request targets. */
+#include "target.h"
+
+#include "own.h"
+#include "tap.h"
+
+/* want NULL: refused. */
+static void check_host(struct sv raw, const char *want)
+{
+	char text[HTTP_HOST_MAX];
+	struct sv host = { 0 };
+	const char *why = host_canonical(raw, text, &host);
+
+	CHECK(!why == !!want);
+	if (!why && want)
+		CHECK_SV(host, want);
+}
+
+static void test_host_accepted_is_lower_without_trailing_dot(void)
+{
+	check_host(SV("example.org"), "example.org");
+	check_host(SV("EXAMPLE.org."), "example.org");
+	check_host(SV("a_b-c.x1"), "a_b-c.x1");
+	check_host(SV("localhost"), "localhost");
+	check_host(SV("xn--bcher-kva.example"), "xn--bcher-kva.example");
+}
+
+static void test_host_of_other_bytes_is_refused(void)
+{
+	static const struct sv bad[] = {
+		SV(""), SV("."), SV("a..b"), SV(".a"), SV("a.."), SV("a b"),
+		SV("evil\0.example.org"), SV("a%00b"), SV("a/b"), SV("a\\b"),
+		SV("u@h"), SV("a,b"), SV("a:b"), SV("a\r\nb"), SV("a\tb"),
+		SV("b\xc3\xbc" "cher.example"), SV("a\xe3\x80\x82" "b"),
+		SV("[::1]"), SV("a?b"), SV("a#b"), SV("*.example.org"),
+	};
+
+	for (size_t i = 0; i < countof(bad); i++)
+		check_host(bad[i], NULL);
+}
+
+static void test_host_lengths_are_bounded(void)
+{
+	char label[65], name[256];
+
+	memset(label, 'a', sizeof(label));
+	check_host(sv_of(label, 64), NULL);
+	label[63] = '\0';
+	check_host(sv_of(label, 63), label);
+	for (size_t i = 0; i < sizeof(name); i++)
+		name[i] = i % 50 == 49 ? '.' : 'a';
+	check_host(sv_of(name, 254), NULL);
+	name[253] = '\0';
+	check_host(sv_of(name, 253), name);
+}
+
+static void test_host_literals_of_every_spelling_are_known(void)
+{
+	static const struct sv literals[] = {
+		SV("127.0.0.1"), SV("127.0.0.1."), SV("2130706433"),
+		SV("0x7f000001"), SV("0177.0.0.1"), SV("127.1"), SV("0"),
+		SV("0x"), SV("1.2.3.0X4"), SV("0.0.0.0"), SV("[::1]"),
+		SV("::ffff:127.0.0.1"), SV("fe80::1%lo"), SV("[v1.x]"),
+		SV("example.1"), SV("255.255.255.255"), SV("99999999999"),
+	};
+	static const struct sv names[] = {
+		SV("example.org"), SV("1.2.3.4.example"), SV("0x7f.com"),
+		SV("1e100.net"), SV("dead.beef"), SV("0xyz"), SV("3com"),
+		SV("127.0.0.1.nip.io"),
+	};
+
+	for (size_t i = 0; i < countof(literals); i++)
+		CHECK(host_is_literal(literals[i]));
+	for (size_t i = 0; i < countof(names); i++)
+		CHECK(!host_is_literal(names[i]));
+}
+
+static void test_port_is_a_plain_number(void)
+{
+	static const char *const bad[] = {
+		"", "0", "+80", "-1", "080", "65536", "99999999", "80 ", " 80",
+		"0x50", "8o", "65616", "http", "18446744073709551696",
+	};
+	uint16_t port = 7;
+
+	for (size_t i = 0; i < countof(bad); i++)
+		CHECK(!port_parse(sv_str(bad[i]), &port));
+	CHECK_INT(port, 7);
+	CHECK(port_parse(SV("1"), &port) && port == 1);
+	CHECK(port_parse(SV("443"), &port) && port == 443);
+	CHECK(port_parse(SV("65535"), &port) && port == 65535);
+}
+
+static void test_authority_is_a_name_and_perhaps_a_port(void)
+{
+	static const char *const bad[] = {
+		"", ":80", "a:", "a:0", "a:+80", "a:080", "a:80:81", "u@a",
+		"u:p@a", "a:80@b", "a/b", "a:80/", "a#b", "a?b", "[::1]:80",
+		"127.0.0.1:80", "0x7f.1", "a\\b", "a, b", "a b", "[::1%25lo]",
+	};
+	struct authority a;
+
+	for (size_t i = 0; i < countof(bad); i++)
+		CHECK(authority_parse(sv_str(bad[i]), &a) != NULL);
+	CHECK(!authority_parse(SV("A.test"), &a));
+	CHECK_SV(a.host, "a.test");
+	CHECK_INT(a.port, 0);
+	CHECK(!authority_parse(SV("a.test.:8443"), &a));
+	CHECK_SV(a.host, "a.test");
+	CHECK_INT(a.port, 8443);
+	CHECK(authority_parse(SV("10.0.0.1"), &a) == target_literal);
+	CHECK(authority_parse(SV("[::1]"), &a) == target_literal);
+}
+
+static const struct {
+	const char *raw;
+	unsigned form;			/* 0: refused in every form */
+	const char *host, *path, *query;	/* query NULL: none */
+	unsigned port;
+} targets[] = {
+	{ "/", TARGET_ORIGIN, "", "/", NULL, 0 },
+	{ "/a?", TARGET_ORIGIN, "", "/a", "", 0 },
+	{ "/a?b=c?d", TARGET_ORIGIN, "", "/a", "b=c?d", 0 },
+	{ "http://h.test/a", TARGET_ABSOLUTE, "h.test", "/a", NULL, 0 },
+	{ "HTTP://H.test:81/a?q", TARGET_ABSOLUTE, "h.test", "/a", "q", 81 },
+	{ "https://h.test", TARGET_ABSOLUTE, "h.test", "/", NULL, 0 },
+	{ "h.test:443", TARGET_AUTHORITY, "h.test", "/", NULL, 443 },
+	{ "*", TARGET_ASTERISK, "", "", NULL, 0 },
+	{ "", 0, "", "", NULL, 0 },
+	{ "h.test", 0, "", "", NULL, 0 },
+	{ "a/b", 0, "", "", NULL, 0 },
+	{ "//h.test/a", 0, "", "", NULL, 0 },
+	{ "/a#b", 0, "", "", NULL, 0 },
+	{ "/a?b#c", 0, "", "", NULL, 0 },
+	{ "/a b", 0, "", "", NULL, 0 },
+	{ "/http://h.test/", 0, "", "", NULL, 0 },
+	{ "ftp://h.test/", 0, "", "", NULL, 0 },
+	{ "ws://h.test/", 0, "", "", NULL, 0 },
+	{ "file:///etc/passwd", 0, "", "", NULL, 0 },
+	{ "http:h.test/a", 0, "", "", NULL, 0 },
+	{ "http:/h.test/a", 0, "", "", NULL, 0 },
+	{ "http:///h.test/a", 0, "", "", NULL, 0 },
+	{ "http:\\\\h.test\\a", 0, "", "", NULL, 0 },
+	{ "http://u@h.test/", 0, "", "", NULL, 0 },
+	{ "http://u:p@h.test/", 0, "", "", NULL, 0 },
+	{ "http://h.test?q", 0, "", "", NULL, 0 },
+	{ "http://h.test?@evil.test/a", 0, "", "", NULL, 0 },
+	{ "http://h.test#@evil.test/a", 0, "", "", NULL, 0 },
+	{ "http://h.test\\@evil.test/a", 0, "", "", NULL, 0 },
+	{ "http://h.test:/a", 0, "", "", NULL, 0 },
+	{ "http://127.0.0.1/a", 0, "", "", NULL, 0 },
+	{ "http://127%2e0%2e0%2e1/a", 0, "", "", NULL, 0 },
+	{ "http://[::1]/a", 0, "", "", NULL, 0 },
+	{ "http://[::1%25lo]:80/a", 0, "", "", NULL, 0 },
+	{ "http://\xef\xbc\x91.test/a", 0, "", "", NULL, 0 },
+	{ "h.test:443/", 0, "", "", NULL, 0 },
+	{ "u@h.test:443", 0, "", "", NULL, 0 },
+	{ "127.0.0.1:443", 0, "", "", NULL, 0 },
+};
+
+static void test_target_of_each_form_is_accepted_only_as_that(void)
+{
+	for (size_t i = 0; i < countof(targets); i++)
+		for (unsigned form = 1; form <= TARGET_ASTERISK; form *= 2) {
+			auto_arena struct arena a = arena_new(65536);
+			struct target t;
+			const char *why = target_parse(sv_str(targets[i].raw),
+						       form, &a, &t);
+
+			if (form == targets[i].form && why)
+				printf("# %s: %s\n", targets[i].raw, why);
+			if (form != targets[i].form && !why)
+				printf("# accepted: %s\n", targets[i].raw);
+			CHECK((form == targets[i].form) == !why);
+			if (why)
+				continue;
+			CHECK_SV(t.authority.host, targets[i].host);
+			CHECK_INT(t.authority.port, targets[i].port);
+			CHECK_SV(t.path, targets[i].path);
+			CHECK(t.has_query == (targets[i].query != NULL));
+			CHECK_SV(t.query, targets[i].query);
+		}
+}
+
+int main(void)
+{
+	RUN(test_host_accepted_is_lower_without_trailing_dot);
+	RUN(test_host_of_other_bytes_is_refused);
+	RUN(test_host_lengths_are_bounded);
+	RUN(test_host_literals_of_every_spelling_are_known);
+	RUN(test_port_is_a_plain_number);
+	RUN(test_authority_is_a_name_and_perhaps_a_port);
+	RUN(test_target_of_each_form_is_accepted_only_as_that);
+	return tap_done();
+}
