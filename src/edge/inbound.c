@@ -65,7 +65,8 @@ static bool resembles_http(struct sv in)
 {
 	struct sv line = sv_head(in, sv_find(in, '\n'));
 
-	return sv_find_sv(line, SV("HTTP/")) < line.n;
+	return sv_find_sv(line, SV(" /")) < line.n ||
+	       sv_find_sv(line, SV("HTTP/")) < line.n;
 }
 
 static void refuse_literal(struct conn *c)

@@ -52,6 +52,12 @@ static bool is_denial(const struct page *p)
 	return p->status == 403 || p->status == 426;
 }
 
+/* Ours or the origin's fault, not the request's. */
+static bool is_failure(const struct page *p)
+{
+	return p->status >= 500 && p->status != 501 && p->status != 505;
+}
+
 static const char *advice_of(const struct page *p)
 {
 	if (is_denial(p) && p->allow_with.n)
@@ -62,7 +68,7 @@ static const char *advice_of(const struct page *p)
 	if (is_denial(p))
 		return "This is the policy of the sandbox, not a fault: another"
 		       " try, another tool or another way will not help.";
-	if (p->status >= 500)
+	if (is_failure(p))
 		return "The request was not refused by policy; it could not be"
 		       " carried out.";
 	return "The request is malformed or too large; it was not sent on.";
@@ -71,7 +77,7 @@ static const char *advice_of(const struct page *p)
 static const char *error_of(const struct page *p)
 {
 	return is_denial(p) ? "denied by stockade" :
-	       p->status >= 500 ? "failed in stockade" : "refused by stockade";
+	       is_failure(p) ? "failed in stockade" : "refused by stockade";
 }
 
 static void put_or_null(struct json *j, const char *key, struct sv v)

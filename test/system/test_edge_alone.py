@@ -1,0 +1,669 @@
+# SPDX-License-Identifier: Apache-2.0
+"""stockade-edge among stand-ins for the agent, warden and dial.
+
+Every refusal is looked at from both sides: what the agent reads, and that
+nothing reached warden but the record of it.
+"""
+import json
+import socket
+import threading
+import time
+
+import pytest
+
+import wire
+from edge_alone import Edge, Place, body_of, question, respond
+
+HOST = "api.example"
+GET = f"GET /v1/x?q=1 HTTP/1.1\r\nHost: {HOST}\r\n\r\n"
+
+
+@pytest.fixture(scope="module")
+def place():
+    network = Place()
+    yield network
+    network.close()
+
+
+@pytest.fixture
+def edge(place):
+    helper = Edge(place)
+    yield helper
+    helper.close()
+
+
+@pytest.fixture
+def proxy(place):
+    helper = Edge(place, port=3128)
+    yield helper
+    helper.close()
+
+
+@pytest.fixture
+def agent(edge):
+    return edge.connect(HOST)
+
+
+def exchange(edge, agent, *pieces, **more):
+    """Allows the next request and answers it; the request and its body."""
+    request = edge.request()
+    stream = edge.allow(request)
+    body = body_of(stream)
+    respond(stream, request, *pieces, **more)
+    return request, body
+
+
+# Requests and responses
+
+def test_a_request_arrives_in_its_canonical_form(edge, agent):
+    agent.send(f"GET /a%7eb?q=%20 HTTP/1.1\r\nHOST: {HOST.upper()}\r\n"
+               "X-Thing:  1 \r\nConnection: keep-alive\r\n\r\n")
+    request, body = exchange(edge, agent, b"hello", length=5,
+                             fields=[("x-back", "2")])
+    assert (request.host, request.port, request.scheme) == (b"api.example",
+                                                            80, 1)
+    assert (request.method, request.path, request.query) == (
+        b"GET", b"/a~b", b"q=%20")
+    assert wire.read_fields(request.fields) == [(b"x-thing", b"1")]
+    assert (request.body, body) == (0, b"")
+    got = agent.response()
+    assert (got.status, got.body) == (200, b"hello")
+    assert got.fields["x-back"] == "2"
+    assert got.fields["content-length"] == "5"
+
+
+def test_a_connection_is_kept_and_its_end_is_told(edge, agent):
+    for id in (1, 2, 3):
+        agent.send(GET)
+        request, _ = exchange(edge, agent, b"x", length=1)
+        assert request.id == id
+        assert agent.response().body == b"x"
+    agent.close()
+    assert edge.warden.expect("HANGUP").conn == request.conn
+    assert edge.streams[request.conn].receive() is None
+
+
+def test_pipelined_requests_are_asked_one_after_another(edge, agent):
+    agent.send(GET + GET.replace("/x", "/y") + GET.replace("/x", "/z"))
+    for path in (b"/v1/x", b"/v1/y", b"/v1/z"):
+        request = edge.request()
+        assert request.path == path
+        assert edge.is_quiet(0.05)
+        stream = edge.allow(request)
+        body_of(stream)
+        respond(stream, request, path, length=5)
+    for path in (b"/v1/x", b"/v1/y", b"/v1/z"):
+        assert agent.response().body == path
+
+
+def test_chunks_pass_both_ways(edge, agent):
+    agent.send(f"POST /up HTTP/1.1\r\nHost: {HOST}\r\n"
+               "Transfer-Encoding: chunked\r\n\r\n"
+               "5\r\nhello\r\n1;ext=1\r\n \r\n5\r\nworld\r\n0\r\n"
+               "X-Trailer: 1\r\n\r\n" + GET)
+    request, body = exchange(edge, agent, b"one", b"two", b"three")
+    assert (request.body, request.length, body) == (2, 0, b"hello world")
+    got = agent.response()
+    assert got.fields["transfer-encoding"] == "chunked"
+    assert got.body == b"onetwothree"
+    assert edge.request().path == b"/v1/x"
+
+
+def test_a_request_split_at_every_byte(edge, agent):
+    text = (f"POST /split HTTP/1.1\r\nHost: {HOST}\r\nContent-Length: 3\r\n"
+            "\r\nabc" f"POST /chunks HTTP/1.1\r\nHost: {HOST}\r\n"
+            "Transfer-Encoding: chunked\r\n\r\n2\r\nde\r\n0\r\n\r\n")
+
+    def dribble():
+        for c in text:
+            agent.send(c)
+            time.sleep(0.001)
+
+    writer = threading.Thread(target=dribble)
+    writer.start()
+    assert exchange(edge, agent, b"1", length=1)[1] == b"abc"
+    assert exchange(edge, agent, b"2", length=1)[1] == b"de"
+    writer.join()
+    assert [agent.response().body for _ in "12"] == [b"1", b"2"]
+
+
+def test_continue_comes_after_the_verdict(edge, agent):
+    agent.send(f"PUT /c HTTP/1.1\r\nHost: {HOST}\r\nContent-Length: 2\r\n"
+               "Expect: 100-continue\r\n\r\n")
+    request = edge.request()
+    agent.socket.settimeout(0.1)
+    with pytest.raises(TimeoutError):
+        agent.more()
+    agent.socket.settimeout(10)
+    stream = edge.allow(request)
+    assert agent.response().status == 100
+    agent.send("ok")
+    assert body_of(stream) == b"ok"
+    respond(stream, request, status=204)
+    assert agent.response().status == 204
+
+
+def test_a_body_that_waits_for_continue_is_never_sent_when_denied(edge,
+                                                                  agent):
+    agent.send(f"PUT /c HTTP/1.1\r\nHost: {HOST}\r\nContent-Length: 2\r\n"
+               "Expect: 100-continue\r\n\r\n")
+    edge.deny(edge.request())
+    got = agent.response()
+    assert got.status == 403 and got.fields["connection"] == "close"
+    assert agent.is_closed()
+
+
+@pytest.mark.parametrize("method,status", [("HEAD", 200), ("GET", 204),
+                                           ("GET", 304)])
+def test_responses_without_a_body(edge, agent, method, status):
+    agent.send(GET.replace("GET", method))
+    exchange(edge, agent, status=status,
+             fields=[("content-length", "77")] if method == "HEAD" else [])
+    got = agent.response(bodiless=True)
+    assert got.status == status
+    if method == "HEAD":
+        assert got.fields["content-length"] == "77"
+    agent.send(GET)
+    exchange(edge, agent, b"next", length=4)
+    assert agent.response().body == b"next"
+
+
+def test_an_old_client_gets_a_body_that_ends_with_the_connection(edge, agent):
+    agent.send(f"GET /old HTTP/1.0\r\nHost: {HOST}\r\n\r\n")
+    exchange(edge, agent, b"all ", b"of it")
+    got = agent.response()
+    assert got.fields["connection"] == "close"
+    assert "transfer-encoding" not in got.fields
+    assert got.body == b"all of it"
+
+
+def test_events_are_forwarded_at_once(edge, agent):
+    agent.send(GET)
+    request = edge.request()
+    stream = edge.allow(request)
+    body_of(stream)
+    stream.send("RESPONSE", id=1, status=200, body=2, fields=wire.fields(
+        ("content-type", "text/event-stream")))
+    agent.until(b"\r\n\r\n")
+    for n in range(5):
+        began = time.monotonic()
+        stream.send("CHUNK", data=b"data: %d\n\n" % n)
+        assert agent.until(b"\r\n" + b"data: %d\n\n\r\n" % n)
+        assert time.monotonic() - began < 0.05
+
+
+def test_hints_pass_before_the_response(edge, agent):
+    agent.send(GET)
+    request = edge.request()
+    stream = edge.allow(request)
+    body_of(stream)
+    stream.send("RESPONSE", id=1, status=103,
+                fields=wire.fields(("link", "</a>")))
+    assert agent.response().fields == {"link": "</a>"}
+    respond(stream, request, b"x", length=1)
+    assert agent.response().body == b"x"
+
+
+def test_a_response_may_come_before_the_body_is_over(edge, agent):
+    agent.send(f"POST /early HTTP/1.1\r\nHost: {HOST}\r\n"
+               "Content-Length: 10\r\n\r\n12345")
+    request = edge.request()
+    stream = edge.allow(request)
+    assert stream.expect("BODY").data == b"12345"
+    respond(stream, request, b"no", status=413, length=2)
+    assert agent.response().status == 413
+    agent.send("67890" + GET)
+    assert body_of(stream) == b"67890"
+    exchange(edge, agent, b"x", length=1)
+    assert agent.response().body == b"x"
+
+
+def test_a_client_may_close_its_half(edge, agent):
+    agent.send(GET)
+    agent.socket.shutdown(socket.SHUT_WR)
+    exchange(edge, agent, b"still here", length=10)
+    assert agent.response().body == b"still here"
+    assert agent.is_closed()
+
+
+# Streams under pressure
+
+def test_a_client_that_does_not_read_stops_the_stream(edge, agent):
+    total, piece = 64 << 20, b"p" * 32768
+    agent.send(GET)
+    request = edge.request()
+    stream = edge.allow(request)
+    body_of(stream)
+    sent = 0
+
+    def push():
+        nonlocal sent
+        stream.send("RESPONSE", id=1, status=200, body=1, length=total)
+        while sent < total:
+            stream.send("CHUNK", data=piece)
+            sent += len(piece)
+        stream.send("CHUNK_END")
+
+    before = edge.memory()
+    writer = threading.Thread(target=push)
+    writer.start()
+    time.sleep(0.5)
+    assert sent < total / 2
+    assert edge.memory() - before < 4096
+    assert agent.response().body == piece * (total // len(piece))
+    writer.join()
+    assert edge.memory() - before < 4096
+
+
+def test_a_stream_that_is_not_read_stops_the_client(edge, agent):
+    total = 64 << 20
+    agent.send(f"PUT /big HTTP/1.1\r\nHost: {HOST}\r\n"
+               f"Content-Length: {total}\r\n\r\n")
+    request = edge.request()
+    stream = edge.allow(request)
+    sent = 0
+
+    def push():
+        nonlocal sent
+        while sent < total:
+            agent.send(b"u" * 65536)
+            sent += 65536
+
+    before = edge.memory()
+    writer = threading.Thread(target=push)
+    writer.start()
+    time.sleep(0.5)
+    assert sent < total / 2
+    assert edge.memory() - before < 4096
+    assert body_of(stream) == b"u" * total
+    writer.join()
+    respond(stream, request, status=201, length=0)
+    assert agent.response().status == 201
+    assert edge.memory() - before < 4096
+
+
+def test_others_are_served_while_one_is_stuck(edge, agent):
+    agent.send(GET)
+    stuck = edge.allow(edge.request())
+    body_of(stuck)
+    other = edge.connect(HOST)
+    other.send(GET)
+    exchange(edge, other, b"free", length=4)
+    assert other.response().body == b"free"
+
+
+# Failures
+
+def test_a_failure_before_the_response_is_explained(edge, agent):
+    agent.send(GET)
+    request = edge.request()
+    stream = edge.allow(request)
+    body_of(stream)
+    stream.send("FAILURE", id=1, status=504, reason="no answer in time")
+    got = agent.response()
+    assert got.status == 504 and "no answer in time" in got.phrase
+    assert json.loads(got.body)["reason"] == "no answer in time"
+    assert agent.is_closed()
+
+
+def test_a_response_that_is_cut_short_ends_in_a_reset(edge, agent):
+    agent.send(GET)
+    request = edge.request()
+    stream = edge.allow(request)
+    body_of(stream)
+    stream.send("RESPONSE", id=1, status=200, body=2)
+    stream.send("CHUNK", data=b"half")
+    agent.until(b"half\r\n")
+    stream.send("FAILURE", id=1, status=502, reason="cut off")
+    with pytest.raises(ConnectionResetError):
+        agent.rest()
+
+
+@pytest.mark.parametrize("wrong", [
+    [("RESPONSE", dict(id=9, status=200))],
+    [("RESPONSE", dict(id=1, status=101))],
+    [("RESPONSE", dict(id=1, status=99))],
+    [("CHUNK", dict(data=b"x"))], [("CHUNK_END", {})]])
+def test_a_dial_that_breaks_the_rules_is_a_bad_gateway(edge, agent, wrong):
+    agent.send(GET)
+    stream = edge.allow(edge.request())
+    body_of(stream)
+    for kind, values in wrong:
+        stream.send(kind, **values)
+    assert agent.response().status == 502
+    assert agent.is_closed()
+
+
+@pytest.mark.parametrize("wrong", [
+    [("CHUNK", dict(data=b"more than three"))], [("CHUNK_END", {})],
+    [("RESPONSE", dict(id=1, status=200))]])
+def test_a_dial_that_breaks_its_framing_is_cut_off(edge, agent, wrong):
+    agent.send(GET)
+    stream = edge.allow(edge.request())
+    body_of(stream)
+    stream.send("RESPONSE", id=1, status=200, body=1, length=3)
+    for kind, values in wrong:
+        stream.send(kind, **values)
+    with pytest.raises(ConnectionResetError):
+        agent.rest()
+
+
+def test_edge_ends_with_warden(place):
+    helper = Edge(place)
+    agent = helper.connect(HOST)
+    agent.send(GET)
+    helper.request()
+    helper.warden.close()
+    assert helper.process.wait(5) == 0
+    with pytest.raises(ConnectionResetError):
+        assert agent.rest() == b""
+        raise ConnectionResetError
+
+
+# Denials
+
+def test_a_denial_is_explained(edge, agent):
+    agent.send(GET)
+    edge.deny(edge.request(), reason="no rule allows it",
+              allow_with="allow GET api.example/v1/**")
+    got = agent.response()
+    assert (got.status, got.phrase) == (
+        403, "Forbidden by stockade: no rule allows it")
+    assert got.fields["content-type"] == "application/json"
+    assert got.fields["stockade-denied"] == "no-rule-allows-it"
+    page = json.loads(got.body)
+    assert page["request"] == "GET http://api.example/v1/x?q=1"
+    assert page["rule"] is None
+    assert page["allow_with"] == "allow GET api.example/v1/**"
+    assert list(page) == ["error", "request", "rule", "reason", "allow_with",
+                          "advice"]
+    # The connection goes on.
+    agent.send(GET)
+    exchange(edge, agent, b"x", length=1)
+    assert agent.response().body == b"x"
+
+
+def test_a_denied_upload_is_explained_and_drained(edge, agent):
+    agent.send(f"POST /x HTTP/1.1\r\nHost: {HOST}\r\n"
+               "Content-Length: 1000000\r\n\r\n")
+    edge.deny(edge.request())
+    agent.send(b"z" * 1000000)
+    got = agent.response()
+    assert got.status == 403 and got.fields["connection"] == "close"
+    assert agent.is_closed()
+    agent.close()
+    assert edge.warden.expect("HANGUP")
+    assert edge.is_quiet()
+
+
+def test_git_is_told_in_plain_text(edge, agent):
+    agent.send(f"GET /r/info/refs HTTP/1.1\r\nHost: {HOST}\r\n"
+               "User-Agent: git/2.39\r\n\r\n")
+    edge.deny(edge.request(), rule="deny * api.example/r/**")
+    got = agent.response()
+    assert got.fields["content-type"] == "text/plain"
+    assert b"rule: deny * api.example/r/**" in got.body
+
+
+def test_a_denied_head_has_no_body(edge, agent):
+    agent.send(GET.replace("GET", "HEAD"))
+    edge.deny(edge.request())
+    assert agent.response(bodiless=True).status == 403
+    agent.send(GET)
+    exchange(edge, agent, b"x", length=1)
+    assert agent.response().body == b"x"
+
+
+def test_a_hostile_reason_cannot_split_the_answer(edge, agent):
+    agent.send(GET)
+    edge.deny(edge.request(), reason="a\r\nSet-Cookie: b\r\n\r\n\x1b[31m\xff",
+              rule="r\x00\n", allow_with="\r\n\r\n")
+    got = agent.response()
+    assert "set-cookie" not in got.fields
+    assert json.loads(got.body)["reason"].startswith("a\r\nSet-Cookie: b")
+
+
+def test_websockets_are_refused_with_426(edge, agent):
+    agent.send(f"GET /ws HTTP/1.1\r\nHost: {HOST}\r\nUpgrade: websocket\r\n"
+               "Connection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
+               "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n")
+    assert edge.refused().reason == b"WebSockets are not carried"
+    got = agent.response()
+    assert got.status == 426
+    assert agent.is_closed()
+    assert edge.is_quiet()
+
+
+def test_a_literal_address_is_never_dialled(edge):
+    agent = edge.connect("203.0.113.9", literal=True)
+    agent.send("GET / HTTP/1.1\r\nHost: 203.0.113.9\r\n\r\n")
+    told = edge.refused()
+    assert (told.host, told.port) == (b"203.0.113.9", 80)
+    got = agent.response()
+    assert got.status == 403
+    assert "literal address" in json.loads(got.body)["reason"]
+    assert agent.is_closed() and edge.is_quiet()
+
+
+def test_an_address_of_the_range_that_no_name_has_is_a_literal(edge):
+    agent = edge.connect("198.18.77.77", literal=True)
+    agent.send(GET)
+    edge.refused()
+    assert agent.response().status == 403
+
+
+def test_another_protocol_is_closed(edge, agent):
+    agent.send("SSH-2.0-OpenSSH_9.2\r\n")
+    assert b"no other protocol" in edge.refused().reason
+    assert agent.is_closed()
+
+
+def test_tls_is_refused_where_nothing_is_intercepted(edge, agent):
+    import ssl
+    context = ssl.create_default_context()
+    with pytest.raises(ssl.SSLError, match="(?i)access.denied"):
+        context.wrap_socket(agent.socket, server_hostname=HOST)
+    told = edge.refused()
+    assert told.host == b"api.example"
+    assert told.reason == b"no rule allows any TLS request"
+
+
+HOSTILE = {
+    "both lengths": "POST / HTTP/1.1\r\nHost: H\r\nContent-Length: 3\r\n"
+                    "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+    "two lengths": "POST / HTTP/1.1\r\nHost: H\r\nContent-Length: 3\r\n"
+                   "Content-Length: 3\r\n\r\nabc",
+    "signed length": "POST / HTTP/1.1\r\nHost: H\r\nContent-Length: +3\r\n"
+                     "\r\nabc",
+    "odd coding": "POST / HTTP/1.1\r\nHost: H\r\n"
+                  "Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n",
+    "space before colon": "POST / HTTP/1.1\r\nHost: H\r\n"
+                          "Transfer-Encoding : chunked\r\n\r\n0\r\n\r\n",
+    "folded": "GET / HTTP/1.1\r\nHost: H\r\nX: a\r\n b\r\n\r\n",
+    "bare line feeds": "GET / HTTP/1.1\nHost: H\n\n",
+    "NUL": "GET / HTTP/1.1\r\nHost: H\r\nX: a\x00b\r\n\r\n",
+    "two hosts": "GET / HTTP/1.1\r\nHost: H\r\nHost: H\r\n\r\n",
+    "no host": "GET / HTTP/1.1\r\n\r\n",
+    "another host": "GET / HTTP/1.1\r\nHost: evil.example\r\n\r\n",
+    "another port": "GET / HTTP/1.1\r\nHost: H:8080\r\n\r\n",
+    "userinfo": "GET / HTTP/1.1\r\nHost: a@H\r\n\r\n",
+    "absolute form": "GET http://H/ HTTP/1.1\r\nHost: H\r\n\r\n",
+    "connect": "CONNECT H:443 HTTP/1.1\r\nHost: H:443\r\n\r\n",
+    "dots": "GET /a/../b HTTP/1.1\r\nHost: H\r\n\r\n",
+    "encoded dots": "GET /a/%2e%2e/b HTTP/1.1\r\nHost: H\r\n\r\n",
+    "doubly encoded": "GET /%252e%252e/b HTTP/1.1\r\nHost: H\r\n\r\n",
+    "backslash": "GET /a\\..\\b HTTP/1.1\r\nHost: H\r\n\r\n",
+    "fragment": "GET /a#b HTTP/1.1\r\nHost: H\r\n\r\n",
+    "version": "GET / HTTP/1.2\r\nHost: H\r\n\r\n",
+    "two spaces": "GET  / HTTP/1.1\r\nHost: H\r\n\r\n",
+    "trace": "TRACE / HTTP/1.1\r\nHost: H\r\n\r\n",
+    "h2 preface": "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+    "override": "POST / HTTP/1.1\r\nHost: H\r\n"
+                "X-HTTP-Method-Override: DELETE\r\n\r\n",
+    "long head": "GET / HTTP/1.1\r\nHost: H\r\nX: " + "x" * 70000 + "\r\n\r\n",
+    "long path": "GET /" + "x" * 70000 + " HTTP/1.1\r\nHost: H\r\n\r\n",
+    "many fields": "GET / HTTP/1.1\r\nHost: H\r\n" + "a: b\r\n" * 5000
+                   + "\r\n",
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_head_is_refused_and_recorded(edge, agent, name):
+    second = GET.replace("/v1/x", "/smuggled")
+    agent.send(HOSTILE[name].replace("H\r", HOST + "\r").replace(
+        "http://H", "http://" + HOST).replace("H:", HOST + ":").replace(
+        "a@H", "a@" + HOST) + second)
+    assert edge.refused().host == b"api.example"
+    got = agent.response()
+    assert got.status in (400, 403, 414, 417, 431, 501, 505)
+    assert json.loads(got.body)["error"].endswith("by stockade")
+    assert agent.is_closed()
+    assert edge.is_quiet(0.05)
+
+
+@pytest.mark.parametrize("chunks", [
+    "0x3\r\nabc\r\n0\r\n\r\n", "3\nabc\n0\n\n", "3\r\nabcd\r\n0\r\n\r\n",
+    "-1\r\n", "ffffffffffffffffff\r\n", "3;a=\"\nb\"\r\nabc\r\n0\r\n\r\n",
+    " 3\r\nabc\r\n0\r\n\r\n"])
+def test_a_hostile_body_never_ends_well(edge, agent, chunks):
+    agent.send(f"POST / HTTP/1.1\r\nHost: {HOST}\r\n"
+               f"Transfer-Encoding: chunked\r\n\r\n{chunks}" + GET)
+    stream = edge.allow(edge.request())
+    while (message := stream.receive()) is not None:
+        assert message.kind == "BODY"
+    assert edge.refused().reason == b"malformed chunked body"
+    assert agent.response().status == 400
+    assert agent.is_closed()
+    agent.close()
+    edge.warden.expect("HANGUP")
+    assert edge.is_quiet(0.05)
+
+
+def test_a_body_that_breaks_off_is_not_a_body(edge, agent):
+    agent.send(f"POST / HTTP/1.1\r\nHost: {HOST}\r\nContent-Length: 9\r\n"
+               "\r\nabc")
+    stream = edge.allow(edge.request())
+    assert stream.expect("BODY").data == b"abc"
+    agent.close()
+    assert b"middle of a body" in edge.refused().reason
+    assert stream.receive() is None
+
+
+@pytest.mark.parametrize("split", [1, 20, 52])
+def test_a_placeholder_in_a_body_is_reported(edge, agent, split):
+    text = "stockade_placeholder_" + "0123456789abcdef" * 2
+    agent.send(f"POST /p HTTP/1.1\r\nHost: {HOST}\r\nContent-Length: 60\r\n"
+               "\r\n" + "key=" + text[:split])
+    request = edge.request()
+    stream = edge.allow(request)
+    stream.expect("BODY")
+    agent.send(text[split:] + "end")
+    told = edge.warden.expect("VIOLATION")
+    assert (told.conn, told.id) == (request.conn, request.id)
+    assert (told.placeholder, told.where) == (text.encode(), b"body")
+    body_of(stream)
+    respond(stream, request, length=0)
+    assert agent.response().status == 200
+
+
+# The explicit proxy
+
+def test_absolute_form_through_the_proxy(proxy):
+    agent = proxy.connect("proxy.stockade")
+    agent.send("GET http://one.example/a HTTP/1.1\r\nHost: one.example\r\n"
+               "Proxy-Connection: keep-alive\r\n\r\n")
+    first, _ = exchange(proxy, agent, b"1", length=1)
+    assert (first.host, first.port, first.path) == (b"one.example", 80, b"/a")
+    assert first.fields == b""
+    assert agent.response().body == b"1"
+    agent.send("GET http://one.example:8080/b HTTP/1.1\r\n"
+               "Host: one.example:8080\r\n\r\n")
+    assert proxy.warden.expect("HANGUP").conn == first.conn
+    second, _ = exchange(proxy, agent, b"2", length=1)
+    assert (second.port, second.id) == (8080, 1)
+    assert second.conn != first.conn
+    assert agent.response().body == b"2"
+
+
+@pytest.mark.parametrize("line", [
+    "GET /origin-form HTTP/1.1", "GET https://a.example/ HTTP/1.1",
+    "GET http://127.0.0.1/ HTTP/1.1", "GET ftp://a.example/ HTTP/1.1",
+    "CONNECT 10.0.0.1:443 HTTP/1.1", "CONNECT a.example HTTP/1.1",
+    "CONNECT [::1]:443 HTTP/1.1", "CONNECT a.example:0 HTTP/1.1"])
+def test_the_proxy_refuses(proxy, line):
+    agent = proxy.connect("proxy.stockade")
+    agent.send(line + "\r\nHost: a.example\r\n\r\n")
+    proxy.refused()
+    assert agent.response().status in (400, 403)
+    assert agent.is_closed() and proxy.is_quiet()
+
+
+def test_only_tls_goes_through_a_tunnel(proxy):
+    agent = proxy.connect("proxy.stockade")
+    agent.send("CONNECT a.example:25 HTTP/1.1\r\nHost: a.example:25\r\n"
+               "Connection: close\r\n\r\n")
+    assert agent.until(b"\r\n\r\n").startswith(b"HTTP/1.1 200 ")
+    agent.send("EHLO me\r\n")
+    told = proxy.refused()
+    assert (told.host, told.port) == (b"a.example", 25)
+    assert b"only TLS" in told.reason
+    with pytest.raises(ConnectionResetError):
+        assert agent.rest() == b""
+        raise ConnectionResetError
+
+
+# Names
+
+def test_names_have_addresses_of_their_own(edge):
+    one, two = edge.address("one.example"), edge.address("two.example")
+    assert one != two and one.startswith("198.18.")
+    assert edge.address("ONE.example".lower()) == one
+    six = edge.address("one.example", 28)
+    assert six.startswith("fd53:746f:636b::")
+    assert edge.address("localhost") == "127.0.0.1"
+    assert edge.address("a.localhost", 28) == "::1"
+    reverse = ".".join(reversed(one.split("."))) + ".in-addr.arpa"
+    assert b"\x03one\x07example\0" in edge.ask(question(reverse, 12))
+    assert edge.is_quiet()
+
+
+@pytest.mark.parametrize("name,kind,code,answers", [
+    ("one.example", 16, 0, 0), ("one.example", 65, 0, 0),
+    ("1.2.3.4", 1, 5, 0), ("a b.example", 1, 5, 0),
+    ("9.9.9.9.in-addr.arpa", 12, 3, 0)])
+def test_other_questions_get_no_record(edge, name, kind, code, answers):
+    answer = edge.ask(question(name, kind))
+    assert (answer[3] & 15, answer[7]) == (code, answers)
+
+
+def test_names_over_tcp(place):
+    helper = Edge(place, port=53)
+    agent = helper.connect("203.0.113.53", literal=True)
+    asked = question("tcp.example", 1)
+    for _ in range(3):
+        agent.send(len(asked).to_bytes(2, "big") + asked)
+    for _ in range(3):
+        n = int.from_bytes(agent.exactly(2), "big")
+        assert agent.exactly(n)[7] == 1
+    agent.close()
+    helper.close()
+
+
+def test_a_name_may_be_reached_by_either_family(edge):
+    assert edge.address("six.example", 28) == "fd53:746f:636b::2"
+    agent = edge.connect("fd53:746f:636b::2", literal=True)
+    agent.send("GET / HTTP/1.1\r\nHost: six.example\r\n\r\n")
+    assert edge.request().host == b"six.example"
+
+
+# Many connections
+
+def test_idle_connections_cost_little(edge):
+    before = edge.memory()
+    agents = [edge.connect(HOST) for _ in range(500)]
+    for agent in agents:
+        agent.send(GET)
+    for agent in agents:
+        exchange(edge, agent, b"x", length=1)
+        agent.response()
+    assert edge.memory() - before < 2048
