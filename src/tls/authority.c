@@ -219,7 +219,7 @@ struct authority *authority_new(struct err *e)
 {
 	struct authority *a;
 
-	if (fault_start(e) < 0)
+	if (fault_start_signer(e) < 0)
 		return NULL;
 	/* 2: made but not locked, where RLIMIT_MEMLOCK is too small. */
 	if (!CRYPTO_secure_malloc_initialized() &&

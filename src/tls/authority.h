@@ -15,6 +15,8 @@
 
 struct authority;
 
+/* In a process that also makes or checks TLS connections (a test), after
+ * those were set up: the start of a signer leaves out what they need. */
 must_check struct authority *authority_new(struct err *e);
 void authority_free(struct authority *a);
 

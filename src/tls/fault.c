@@ -50,14 +50,25 @@ static const struct {
 	{ SSL_R_PACKET_LENGTH_TOO_LONG, "a record is too long" },
 };
 
-int fault_start(struct err *e)
+static int start(uint64_t options, struct err *e)
 {
 	/* NO_ATEXIT: a helper ends by _exit or a signal; nothing to tidy. */
-	if (OPENSSL_init_crypto(OPENSSL_INIT_NO_LOAD_CONFIG |
+	if (OPENSSL_init_crypto(options | OPENSSL_INIT_NO_LOAD_CONFIG |
 				OPENSSL_INIT_NO_LOAD_CRYPTO_STRINGS |
 				OPENSSL_INIT_NO_ATEXIT, NULL) != 1)
 		return err_kind(e, ERR_TLS, "start libcrypto");
 	return 0;
+}
+
+int fault_start(struct err *e)
+{
+	return start(0, e);
+}
+
+int fault_start_signer(struct err *e)
+{
+	return start(OPENSSL_INIT_NO_ADD_ALL_CIPHERS |
+		     OPENSSL_INIT_NO_ADD_ALL_DIGESTS, e);
 }
 
 int fault_set(struct err *e, const char *what)
