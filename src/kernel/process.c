@@ -68,22 +68,31 @@ int process_poll(int pidfd, struct process_end *ret, struct err *e)
 	return reap(pidfd, WNOHANG, ret, e);
 }
 
+/* Both ends included; nothing when the range is empty. */
+static int close_between(unsigned first, unsigned last, struct err *e)
+{
+	if (first <= last && close_range(first, last, 0) < 0)
+		return err_feature(e, "close_range", "5.9",
+				   "close descriptors");
+	return 0;
+}
+
 int process_close_except(const int *keep, size_t n, struct err *e)
 {
 	unsigned from = 0;
 
-	for (size_t i = 0; i <= n; i++) {
-		unsigned upto = i < n ? (unsigned)keep[i] : UINT_MAX;
-
-		if (i < n && (keep[i] < 0 || upto < from))
+	/* Before anything is closed. */
+	for (size_t i = 0; i < n; i++)
+		if (keep[i] < 0 || (i > 0 && keep[i] <= keep[i - 1]))
 			return err_kind(e, ERR_BUG, "descriptors not sorted");
-		if (upto > from &&
-		    close_range(from, i < n ? upto - 1 : upto, 0) < 0)
-			return err_feature(e, "close_range", "5.9",
-					   "close descriptors");
-		from = upto + 1;
+	for (size_t i = 0; i < n; i++) {
+		unsigned kept = (unsigned)keep[i];
+
+		if (kept > from && close_between(from, kept - 1, e) < 0)
+			return -1;
+		from = kept + 1;
 	}
-	return 0;
+	return close_between(from, UINT_MAX, e);
 }
 
 int process_cloexec_from(unsigned first, struct err *e)

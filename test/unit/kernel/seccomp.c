@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The compiler of filters, run on a machine against a plain reading. */
+#include "seccomp.h"
+
+#include <errno.h>
+#include <linux/audit.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "caps.h"
+#include "child.h"
+#include "machine.h"
+#include "own.h"
+#include "tap.h"
+
+#ifdef __x86_64__
+#define NATIVE AUDIT_ARCH_X86_64
+#else
+#define NATIVE AUDIT_ARCH_AARCH64
+#endif
+
+static const struct seccomp_check two_groups[] = {
+	{ SECCOMP_EQ, 0, true, 0, 7, 0 },
+	{ SECCOMP_ANY, 2, false, 0x30, 0, VERDICT_ERRNO(1) },
+	{ SECCOMP_NE, 1, false, 0xff, 5, VERDICT_ERRNO(2) },
+	{ 0 },
+};
+static const struct seccomp_rule few[] = {
+	{ 3, VERDICT_ALLOW, NULL, "three" },
+	{ 0, VERDICT_ALLOW, NULL, "zero" },
+	{ 9, VERDICT_ALLOW, two_groups, "nine" },
+	{ 1023, VERDICT_ERRNO(9), NULL, "last" },
+};
+static const struct seccomp_filter few_filter = {
+	.rules = few, .n = countof(few), .fallback = VERDICT_ERRNO(ENOSYS),
+};
+
+static struct bpf program;
+
+static uint32_t run(const struct seccomp_filter *filter, int nr, uint32_t arch,
+		    uint64_t a, uint64_t b, uint64_t c)
+{
+	struct seccomp_data data = {
+		.nr = nr, .arch = arch, .args = { a, b, c },
+	};
+	struct sock_fprog prog;
+	struct err e;
+
+	if (seccomp_compile(filter, &program, &e) < 0 ||
+	    bpf_program(&program, &prog, &e) < 0)
+		return MACHINE_BAD;
+	return machine_run(&prog, &data, NULL);
+}
+
+static void test_compile_listed_and_unlisted_numbers(void)
+{
+	CHECK_INT(run(&few_filter, 0, NATIVE, 0, 0, 0), VERDICT_ALLOW);
+	CHECK_INT(run(&few_filter, 1, NATIVE, 0, 0, 0), few_filter.fallback);
+	CHECK_INT(run(&few_filter, 3, NATIVE, 0, 0, 0), VERDICT_ALLOW);
+	CHECK_INT(run(&few_filter, 1023, NATIVE, 0, 0, 0), VERDICT_ERRNO(9));
+	CHECK_INT(run(&few_filter, 1024, NATIVE, 0, 0, 0), few_filter.fallback);
+	CHECK_INT(run(&few_filter, -1, NATIVE, 0, 0, 0), few_filter.fallback);
+}
+
+static void test_compile_foreign_architecture_kills(void)
+{
+	CHECK_INT(run(&few_filter, 0, AUDIT_ARCH_I386, 0, 0, 0), VERDICT_KILL);
+	CHECK_INT(run(&few_filter, 3, 0, 0, 0, 0), VERDICT_KILL);
+}
+
+static void test_compile_x32_number_is_fallback(void)
+{
+	CHECK_INT(run(&few_filter, 0x40000000, NATIVE, 0, 0, 0),
+		  few_filter.fallback);
+	CHECK_INT(run(&few_filter, 0x40000003, NATIVE, 0, 0, 0),
+		  few_filter.fallback);
+}
+
+static void test_compile_groups_of_checks_in_order(void)
+{
+	CHECK_INT(run(&few_filter, 9, NATIVE, 7, 5, 0x10), VERDICT_ERRNO(1));
+	CHECK_INT(run(&few_filter, 9, NATIVE, 7, 5, 0x40), VERDICT_ALLOW);
+	CHECK_INT(run(&few_filter, 9, NATIVE, 8, 5, 0x10), VERDICT_ALLOW);
+	CHECK_INT(run(&few_filter, 9, NATIVE, 8, 6, 0), VERDICT_ERRNO(2));
+	CHECK_INT(run(&few_filter, 9, NATIVE, 7, 0x105, 0), VERDICT_ALLOW);
+}
+
+static void test_compile_high_half_makes_no_difference(void)
+{
+	const uint64_t high = 0xdeadbeef00000000;
+
+	CHECK_INT(run(&few_filter, 9, NATIVE, high | 7, 5, high | 0x10),
+		  VERDICT_ERRNO(1));
+}
+
+static void test_compile_allowing_fallback_is_refused(void)
+{
+	struct seccomp_filter open = few_filter;
+	struct err e = { 0 };
+
+	open.fallback = VERDICT_ALLOW;
+	CHECK_INT(seccomp_compile(&open, &program, &e), -1);
+	CHECK_INT(e.kind, ERR_BUG);
+}
+
+static void test_compile_number_twice_is_refused(void)
+{
+	struct seccomp_rule twice[2] = { few[0], few[0] };
+	struct seccomp_filter f = { twice, 2, VERDICT_KILL };
+	struct err e = { 0 };
+
+	CHECK_INT(seccomp_compile(&f, &program, &e), -1);
+	CHECK_INT(e.kind, ERR_BUG);
+}
+
+static void test_compile_too_long_is_refused(void)
+{
+	static struct seccomp_rule many[SECCOMP_NUMBERS];
+	struct seccomp_filter f = { many, countof(many), VERDICT_KILL };
+	struct err e = { 0 };
+
+	for (unsigned i = 0; i < countof(many); i++)
+		many[i] = (struct seccomp_rule){ i, VERDICT_ALLOW, two_groups,
+						 "many" };
+	CHECK_INT(seccomp_compile(&f, &program, &e), -1);
+}
+
+/* Long programs need long jumps. */
+static void test_compile_random_filters_agree_with_reading(void)
+{
+	static struct seccomp_rule rules[SECCOMP_NUMBERS];
+	unsigned wrong = 0;
+
+	srand(7);
+	for (int round = 0; round < 40; round++) {
+		struct seccomp_filter f = { rules, 0, VERDICT_KILL };
+		struct sock_fprog prog;
+		struct err e;
+
+		for (unsigned nr = 0; nr < 520; nr++) {
+			int dice = rand() % 8;
+
+			if (dice == 0)
+				continue;
+			rules[f.n++] = (struct seccomp_rule){
+				nr, VERDICT_ERRNO(rand() % 3),
+				dice < 4 ? two_groups : NULL, "any",
+			};
+			if (f.n > 150)
+				break;
+		}
+		CHECK_INT(seccomp_compile(&f, &program, &e), 0);
+		CHECK_INT(bpf_program(&program, &prog, &e), 0);
+		for (int nr = 0; nr < 600; nr++) {
+			struct seccomp_data d = {
+				.nr = nr, .arch = NATIVE,
+				.args = { 6 + (unsigned)rand() % 2,
+					  4 + (unsigned)rand() % 2,
+					  (unsigned)rand() % 64 },
+			};
+
+			wrong += machine_run(&prog, &d, NULL) !=
+				 machine_expect(&f, NATIVE, &d);
+		}
+	}
+	CHECK_INT(wrong, 0);
+}
+
+static int install(void)
+{
+	NEED(caps_no_new_privs(&child_err) == 0);
+	{
+		static const struct seccomp_rule rules[] = {
+			SECCOMP_ROW(getppid, VERDICT_ERRNO(EXDEV), NULL),
+			SECCOMP_ROW(exit_group, VERDICT_ALLOW, NULL),
+			SECCOMP_ROW(write, VERDICT_ALLOW, NULL),
+			SECCOMP_ROW(newfstatat, VERDICT_ALLOW, NULL),
+		};
+		const struct seccomp_filter f = {
+			rules, countof(rules), VERDICT_KILL,
+		};
+
+		NEED(seccomp_install(&f, &child_err) == 0);
+	}
+	NEED(syscall(SYS_getppid) == -1 && errno == EXDEV);
+	(void)syscall(SYS_getuid);
+	return CHILD_OK;
+}
+
+static void test_install_kernel_enforces(void)
+{
+	CHECK_INT(child_run(install), CHILD_KILLED);
+}
+
+int main(void)
+{
+	RUN(test_compile_listed_and_unlisted_numbers);
+	RUN(test_compile_foreign_architecture_kills);
+	RUN(test_compile_x32_number_is_fallback);
+	RUN(test_compile_groups_of_checks_in_order);
+	RUN(test_compile_high_half_makes_no_difference);
+	RUN(test_compile_allowing_fallback_is_refused);
+	RUN(test_compile_number_twice_is_refused);
+	RUN(test_compile_too_long_is_refused);
+	RUN(test_compile_random_filters_agree_with_reading);
+	RUN(test_install_kernel_enforces);
+	return tap_done();
+}
