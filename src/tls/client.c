@@ -30,7 +30,7 @@ struct kept {
 };
 
 struct tls_client {
-	SSL_CTX *ctx;
+	SSL_CTX *ctx;		/* NULL before the first connection */
 	struct roots *roots;
 	struct kept kept[SESSIONS];
 	unsigned oldest;
@@ -214,21 +214,26 @@ static int on_session(SSL *ssl, SSL_SESSION *session)
 	return 1;
 }
 
+/* At the first connection: until then a context is 300 KiB for nothing. */
 static int set_up(struct tls_client *c, struct err *e)
 {
-	c->ctx = SSL_CTX_new(TLS_client_method());
-	if (!c->ctx)
+	SSL_CTX *ctx;
+
+	if (c->ctx)
+		return 0;
+	ctx = SSL_CTX_new(TLS_client_method());
+	if (!ctx)
 		return fault_set(e, "set up TLS");
-	if (tls_context_(c->ctx, e) < 0)
+	if (tls_context_(ctx, e) < 0 ||
+	    roots_attach(c->roots, SSL_CTX_get_cert_store(ctx), e) < 0) {
+		SSL_CTX_free(ctx);
 		return -1;
-	c->roots = roots_new(e);
-	if (!c->roots ||
-	    roots_attach(c->roots, SSL_CTX_get_cert_store(c->ctx), e) < 0)
-		return -1;
-	SSL_CTX_set_verify(c->ctx, SSL_VERIFY_PEER, on_verify);
-	SSL_CTX_set_session_cache_mode(c->ctx, SSL_SESS_CACHE_CLIENT |
-					       SSL_SESS_CACHE_NO_INTERNAL);
-	SSL_CTX_sess_set_new_cb(c->ctx, on_session);
+	}
+	SSL_CTX_set_verify(ctx, SSL_VERIFY_PEER, on_verify);
+	SSL_CTX_set_session_cache_mode(ctx, SSL_SESS_CACHE_CLIENT |
+					    SSL_SESS_CACHE_NO_INTERNAL);
+	SSL_CTX_sess_set_new_cb(ctx, on_session);
+	c->ctx = ctx;
 	return 0;
 }
 
@@ -243,8 +248,9 @@ struct tls_client *tls_client_new(struct err *e)
 		err_sys(e, "make the TLS client");
 		return NULL;
 	}
-	if (set_up(c, e) < 0) {
-		tls_client_free(c);
+	c->roots = roots_new(e);
+	if (!c->roots) {
+		free(c);
 		return NULL;
 	}
 	return c;
@@ -292,6 +298,8 @@ struct tls *tls_client_connect(struct tls_client *c, int fd, struct sv host,
 		err_kind(e, ERR_BUG, "the host is not canonical");
 		return NULL;
 	}
+	if (set_up(c, e) < 0)
+		return NULL;
 	t = tls_new_(c->ctx, fd, e);
 	if (!t)
 		return NULL;

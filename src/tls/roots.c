@@ -193,7 +193,8 @@ int roots_attach(struct roots *r, X509_STORE *store, struct err *e)
 {
 	X509_LOOKUP *lookup;
 
-	r->method = X509_LOOKUP_meth_new("roots");
+	if (!r->method)
+		r->method = X509_LOOKUP_meth_new("roots");
 	if (!r->method ||
 	    !X509_LOOKUP_meth_set_get_by_subject(r->method, on_subject))
 		return fault_set(e, "make the store of roots");
