@@ -94,6 +94,46 @@ static uint32_t subject_hash(const X509_NAME *name)
 	return (uint32_t)X509_NAME_hash_ex(name, NULL, NULL, NULL);
 }
 
+/* Steps over the DER element at *p, or with `into` past its head only. */
+static bool step(const unsigned char **p, const unsigned char *end, bool into)
+{
+	int tag, class;
+	long n;
+
+	if (*p >= end ||
+	    ASN1_get_object(p, &n, &tag, &class, end - *p) & 0x80)
+		return false;
+	if (!into)
+		*p += n;
+	return true;
+}
+
+/*
+ * The subject's hash alone: parsing the whole certificate would decode its
+ * public key, which takes twenty times as long.
+ */
+static bool der_subject(const unsigned char *p, long n, uint32_t *ret_hash)
+{
+	const unsigned char *end = p + n;
+	X509_NAME *name;
+
+	if (!step(&p, end, true) || !step(&p, end, true))
+		return false;
+	/* The version is left out in X.509 v1. */
+	if (p < end && *p == 0xa0 && !step(&p, end, false))
+		return false;
+	/* Serial number, signature algorithm, issuer, validity. */
+	for (unsigned i = 0; i < 4; i++)
+		if (!step(&p, end, false))
+			return false;
+	name = d2i_X509_NAME(NULL, &p, end - p);
+	if (!name)
+		return false;
+	*ret_hash = subject_hash(name);
+	X509_NAME_free(name);
+	return true;
+}
+
 static bool root_push(struct roots *r, struct root root)
 {
 	if (r->n_roots == ROOTS_MAX)
@@ -110,7 +150,26 @@ static bool root_push(struct roots *r, struct root root)
 	return true;
 }
 
-/* A block that is no certificate, or one that cannot be parsed, is no root. */
+static void index_block(struct roots *r, unsigned number, size_t at)
+{
+	const struct bundle *b = &r->bundle[number];
+	BIO *bio = BIO_new_mem_buf(b->p + at, (int)(b->n - at));
+	struct root root = { .offset = (uint32_t)at,
+			     .bundle = (uint16_t)number };
+	char *name = NULL, *header = NULL;
+	unsigned char *der = NULL;
+	long n = 0;
+
+	/* One that cannot be parsed is no root. */
+	if (bio && PEM_read_bio(bio, &name, &header, &der, &n) &&
+	    der_subject(der, n, &root.subject))
+		root_push(r, root);
+	OPENSSL_free(name);
+	OPENSSL_free(header);
+	OPENSSL_free(der);
+	BIO_free(bio);
+}
+
 static void index_bundle(struct roots *r, unsigned number)
 {
 	const struct bundle *b = &r->bundle[number];
@@ -118,23 +177,10 @@ static void index_bundle(struct roots *r, unsigned number)
 	size_t at = 0;
 
 	for (;;) {
-		struct sv rest = sv_of(b->p + at, b->n - at);
-		BIO *bio;
-		X509 *x;
-
-		at += sv_find_sv(rest, mark);
+		at += sv_find_sv(sv_of(b->p + at, b->n - at), mark);
 		if (at >= b->n)
 			break;
-		bio = BIO_new_mem_buf(b->p + at, (int)(b->n - at));
-		x = bio ? PEM_read_bio_X509(bio, NULL, NULL, NULL) : NULL;
-		if (x)
-			root_push(r, (struct root){
-				.offset = (uint32_t)at,
-				.subject = subject_hash(
-					X509_get_subject_name(x)),
-				.bundle = (uint16_t)number });
-		X509_free(x);
-		BIO_free(bio);
+		index_block(r, number, at);
 		at += mark.n;
 	}
 	(void)madvise(b->p, b->n, MADV_DONTNEED);
@@ -166,10 +212,10 @@ static int on_subject(X509_LOOKUP *lookup, X509_LOOKUP_TYPE type,
 
 	if (type != X509_LU_X509)
 		return 0;
+	ERR_set_mark();
 	for (unsigned i = 0; !r->indexed && i < r->n_bundles; i++)
 		index_bundle(r, i);
 	r->indexed = true;
-	ERR_set_mark();
 	for (unsigned i = 0; i < r->n_roots; i++) {
 		X509 *x;
 
