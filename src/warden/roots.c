@@ -7,12 +7,15 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "io.h"
 #include "own.h"
 #include "roots.h"
 
-enum { ROOTS_FILES_MAX = 512 };
+enum { ROOTS_FILES_MAX = 512, ROOTS_FILE_MAX = 1 << 20 };
 
 static const char *const system_bundles[] = {
 	"/etc/ssl/certs/ca-certificates.crt",	/* Debian, Arch, Alpine */
@@ -48,27 +51,65 @@ static void close_dir(DIR **d)
 		(void)closedir(*d);
 }
 
+/* "5ed36f99.0": OpenSSL's link to a file that is there by its own name. */
+static bool is_hash_link(const char *name)
+{
+	for (size_t i = 0; i < 8; i++)
+		if (hex_value(name[i]) < 0)
+			return false;
+	return name[8] == '.' && is_digit(name[9]);
+}
+
+static int append_file(int to_fd, int dirfd, const char *name, struct err *e)
+{
+	auto_buf struct buf text = buf_new(ROOTS_FILE_MAX);
+	struct err unreadable;
+
+	/* A directory, or a link to nothing: not a certificate. */
+	if (io_read_file(dirfd, name, &text, &unreadable) < 0)
+		return 0;
+	buf_putc(&text, '\n');
+	return io_write_all(to_fd, buf_sv(&text), e);
+}
+
+/* A directory of certificates travels as one file that has them all. */
 static int send_dir(struct warden *w, const char *path, struct err *e)
 {
 	__attribute__((cleanup(close_dir))) DIR *d = opendir(path);
+	auto_fd int all = memfd_create("roots", MFD_CLOEXEC);
 	const struct dirent *entry;
 	unsigned n = 0;
-	bool sent;
 
 	if (!d)
 		return err_sys(e, "open SSL_CERT_DIR %s", path);
+	if (all < 0)
+		return err_sys(e, "memfd_create");
 	while ((entry = readdir(d))) {
-		/* Hash links (".0") name the same certificates again. */
-		if (entry->d_name[0] == '.' || entry->d_type == DT_DIR)
+		if (entry->d_name[0] == '.' || is_hash_link(entry->d_name))
 			continue;
 		if (n++ == ROOTS_FILES_MAX)
 			return err_kind(e, ERR_LIMIT, "more than %d files in "
 					"SSL_CERT_DIR %s", ROOTS_FILES_MAX,
 					path);
-		if (send_file(w, dirfd(d), entry->d_name, false, &sent, e) < 0)
-			return -1;
+		if (append_file(all, dirfd(d), entry->d_name, e) < 0)
+			return err_ctx(e, "SSL_CERT_DIR %s", path);
 	}
-	return 0;
+	return send_fd(w, all, false, e);
+}
+
+/* The usual value of SSL_CERT_DIR and SSL_CERT_FILE: what is sent anyway. */
+static bool is_system(const char *path)
+{
+	struct stat asked, system;
+
+	if (stat(path, &asked) < 0)
+		return false;
+	for (size_t i = 0; i < countof(system_bundles); i++)
+		if (stat(system_bundles[i], &system) == 0)
+			return (asked.st_dev == system.st_dev &&
+				asked.st_ino == system.st_ino) ||
+			       strcmp(path, "/etc/ssl/certs") == 0;
+	return false;
 }
 
 static int send_system(struct warden *w, struct err *e)
@@ -91,10 +132,10 @@ int roots_send(struct warden *w, struct err *e)
 
 	if (send_system(w, e) < 0)
 		return -1;
-	if (file && *file &&
+	if (file && *file && !is_system(file) &&
 	    send_file(w, AT_FDCWD, file, true, &sent, e) < 0)
 		return -1;
-	if (dir && *dir && send_dir(w, dir, e) < 0)
+	if (dir && *dir && !is_system(dir) && send_dir(w, dir, e) < 0)
 		return -1;
 	for (size_t i = 0; i < w->policy->roots_n; i++) {
 		const struct roots_rule *rule = &w->policy->roots[i];
