@@ -32,8 +32,12 @@ static const struct word *next(struct clause *c, const char *what,
 static const struct word *keyword(struct clause *c, const char *which,
 				  struct err *e)
 {
-	const struct word *w = next(c, which, e);
+	const struct word *w = NULL;
 
+	if (c->at == c->s->words_n)
+		(void)statement_error(c->s, NULL, e, "`%s` is missing", which);
+	else
+		w = &c->s->words[c->at++];
 	if (w && !sv_eq(w->text, sv_str(which))) {
 		(void)statement_error(c->s, w, e,
 				      "expected `%s`, found \"%.*s\"", which,

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Decisions on paths: each denial beside an allowance. */
+#include "tap.h"
+
+#include "match_file.h"
+#include "own.h"
+#include "policy_text.h"
+
+static const struct {
+	const char *policy, *question;
+	bool allowed;
+	const char *allow_with;
+} cases[] = {
+	{ "", "read /work/a", true, "" },
+	{ "", "write /work/a", false, "write /work/a" },
+	{ "", "read /workshop", false, "read /workshop" },
+	{ "write .", "write /work/a/b", true, "" },
+	{ "read /x", "read /x/y", true, "" },
+	{ "read /x", "write /x/y", false, "write /x/y" },
+	{ "read /x", "read /xy", false, "read /xy" },
+	/* the longer path wins, between equals write */
+	{ "write /x\nread /x/y", "write /x/y/z", false, "write /x/y/z" },
+	{ "write /x\nread /x/y", "write /x/z", true, "" },
+	{ "read /x\nwrite /x/y", "write /x/y/z", true, "" },
+	{ "read /x\nwrite /x", "write /x/z", true, "" },
+	{ "read /x/*", "read /x/a/b", true, "" },
+	{ "read /x/*.d", "read /x/a", false, "read /x/a" },
+	/* hide beats all, guard beats write */
+	{ "write .\nhide secrets", "read /work/secrets/a", false, "" },
+	{ "write .\nhide secrets\nread secrets/a", "read /work/secrets/a",
+	  false, "" },
+	{ "write .\nhide secrets", "read /work/secrets.txt", true, "" },
+	{ "write .\nhide **/*.pem", "read /work/a/b.pem", false, "" },
+	{ "write .\nguard a", "write /work/a/b", false, "" },
+	{ "write .\nguard a", "read /work/a/b", true, "" },
+	/* the dot mask */
+	{ "write .", "read /work/.env", false, "show /work/.env" },
+	{ "write .\nshow .env", "read /work/.env", true, "" },
+	{ "write .\nshow .env\nhide .env", "read /work/.env", false, "" },
+	{ "write .", "read /work/.a/b/c", false, "show /work/.a" },
+	{ "write .", "read /work/.gitignore", true, "" },
+	{ "write .", "read /work/.github/x", true, "" },
+	{ "write .", "read /work/.git/config", true, "" },
+	{ "write .", "read /work/node_modules/x/.env", true, "" },
+	{ "write .", "read /work/x/.env", false, "show /work/x/.env" },
+	{ "write ~/.claude", "write /home/u/.claude/x", true, "" },
+	{ "write ~/.claude", "read /home/u/.claude/.credentials.json", false,
+	  "show /home/u/.claude/.credentials.json" },
+	/* guarded by default */
+	{ "write .", "write /work/.git/hooks/pre-commit", false,
+	  "write /work/.git/hooks" },
+	{ "write .\nwrite .git/hooks", "write /work/.git/hooks/pre-commit",
+	  true, "" },
+	{ "write .\nwrite .git/hooks\nguard .git/hooks",
+	  "write /work/.git/hooks/pre-commit", false, "" },
+	{ "write .", "write /work/.git/index", true, "" },
+	{ "write .", "write /work/sub/.vscode/tasks.json", false,
+	  "write /work/sub/.vscode" },
+};
+
+static void test_match_file_table(void)
+{
+	for (size_t i = 0; i < countof(cases); i++) {
+		auto_policy struct policy p;
+		struct err e = { 0 };
+		struct sv question = sv_str(cases[i].question);
+		struct file_question q = {
+			.cwd = SV("/work"),
+			.write = question.p[0] == 'w',
+			.path = sv_from(question, sv_find(question, ' ') + 1),
+		};
+		struct file_answer answer = { 0 };
+
+		CHECK_INT(policy_of(cases[i].policy, &p, &e), 0);
+		CHECK_INT(match_file(&p, &q, &p.arena, &answer, &e), 0);
+		if (answer.allowed != cases[i].allowed)
+			printf("# %s\n# %s\n", cases[i].policy,
+			       cases[i].question);
+		CHECK_INT(answer.allowed, cases[i].allowed);
+		CHECK_SV(answer.allow_with, cases[i].allow_with);
+		CHECK(answer.reason.n > 0);
+	}
+}
+
+int main(void)
+{
+	RUN(test_match_file_table);
+	return tap_done();
+}

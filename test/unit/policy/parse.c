@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From text to a policy: what is accepted, and how the rest is refused. */
+#include "tap.h"
+
+#include "own.h"
+#include "policy_text.h"
+
+/* Each is one statement and the canonical text that it becomes. */
+static const struct {
+	const char *text, *canonical;
+} accepted[] = {
+	{ "read /opt/sdk", "read /opt/sdk" },
+	{ "read ~", "read /home/u" },
+	{ "read? ~/.npmrc", "read? /home/u/.npmrc" },
+	{ "read ../x//y/./z/..", "read /x/y" },
+	{ "write .", "write /work" },
+	{ "write \"a b\"", "write \"/work/a b\"" },
+	{ "write 'a\"b'", "write \"/work/a\\\"b\"" },
+	{ "read '$HOME/x'", "read \"/work/$HOME/x\"" },
+	{ "hide **/*.pem", "hide /work/**/*.pem" },
+	{ "hide a[*]", "hide /work/a[*]" },
+	{ "hide secrets/", "hide /work/secrets" },
+	{ "read a\\\n  b", "read /work/a\nread /work/b" },
+	{ "read a b # and a comment", "read /work/a\nread /work/b" },
+	{ "read a#b", "read /work/a#b" },
+	{ "read b\r\nread a\r\n", "read /work/a\nread /work/b" },
+	{ "read a\nread? a\nread a", "read /work/a" },
+	{ "env pass TERM LANG", "env pass LANG\nenv pass TERM" },
+	{ "env set A=1 'B=x y' C=", "env set \"B=x y\"\nenv set A=1\nenv set C=" },
+	{ "allow GET,HEAD,GET API.example.com",
+	  "allow GET,HEAD api.example.com/**" },
+	{ "allow HEAD,GET a.example.com/x",
+	  "allow GET,HEAD a.example.com/x" },
+	{ "allow * a.example.com:8443/%7Ex/%2fy?k=v",
+	  "allow * a.example.com:8443/~x/%2Fy?k=v" },
+	{ "allow GET a.example.com/?", "allow GET a.example.com/?" },
+	{ "deny * *.internal.example/**", "deny * *.internal.example/**" },
+	{ "ask POST *", "ask POST */**" },
+	{ "allow GET localhost:8080/", "allow GET localhost:8080/" },
+	{ "reach m.local via 127.0.0.1:80", "reach m.local via 127.0.0.1:80" },
+	{ "reach m.local:80 via [0::1]:8080",
+	  "reach m.local:80 via [::1]:8080" },
+	{ "roots ca.pem", "roots /work/ca.pem" },
+	{ "limit time 90m", "limit time 90m" },
+	{ "limit time 120s", "limit time 2m" },
+	{ "limit? time 36h", "limit time 36h" },
+	{ "limit time 30m\nlimit time 1800s", "limit time 30m" },
+	{ "workspace direct\nisolation native", "" },
+	{ "", "" },
+	{ "# nothing", "" },
+};
+
+static void test_parse_accepted_text_becomes_canonical(void)
+{
+	for (size_t i = 0; i < countof(accepted); i++) {
+		auto_policy struct policy p;
+		auto_buf struct buf b = buf_new(4096);
+		struct err e = { 0 };
+		struct sv got;
+
+		if (policy_of(accepted[i].text, &p, &e) < 0)
+			printf("# %s\n# %s\n", accepted[i].text, e.msg);
+		policy_print(&p, &b, false);
+		got = buf_sv(&b);
+		if (got.n)
+			got.n--;	/* the last newline */
+		CHECK_SV(got, accepted[i].canonical);
+	}
+}
+
+/* Each is refused with a message that has this in it. */
+static const struct {
+	const char *text, *message;
+} refused[] = {
+	{ "alow GET a.example.com", "did you mean `allow`?" },
+	{ "profle x", "did you mean `profile`?" },
+	{ "xyzzy", "unknown word \"xyzzy\"" },
+	{ "publish 3000", "cannot enforce `publish` yet" },
+	{ "cache ~/.npm", "cannot enforce `cache` yet" },
+	{ "device gpu", "cannot enforce `device` yet" },
+	{ "nest on", "cannot enforce `nest` yet" },
+	{ "workspace overlay", "cannot enforce `overlay` yet" },
+	{ "isolation gvisor", "cannot enforce `gvisor` yet" },
+	{ "limit memory 4G", "cannot enforce `memory` yet" },
+	{ "limit tim 4m", "unknown limit" },
+	{ "limit time 5", "expected a duration" },
+	{ "limit time 0s", "expected a duration" },
+	{ "limit time 1m\nlimit time 2m", "another time limit" },
+	{ "allow tcp a.example.com:22", "cannot enforce `tcp` yet" },
+	{ "allow tls a.example.com", "cannot enforce `tls` yet" },
+	{ "deny tcp a.example.com", "cannot enforce `tcp` yet" },
+	{ "reach unix:/run/x", "cannot enforce `unix:/run/x` yet" },
+	{ "reach localhost:1 via 127.0.0.1:1", "cannot enforce" },
+	{ "reach m.local via unix:/run/x", "cannot enforce" },
+	{ "reach m.local via 169.254.169.254:80", "no name may lead" },
+	{ "reach m.local via [fd00:ec2::254]:80", "no name may lead" },
+	{ "reach m.local via [::ffff:127.0.0.1]:80", "no name may lead" },
+	{ "reach m.local via 0.0.0.0:80", "no name may lead" },
+	{ "reach m.local via 127.1:80", "no literal address" },
+	{ "reach m.local via db:80", "no literal address" },
+	{ "reach m.local via 127.0.0.1", "expected ADDRESS:PORT" },
+	{ "reach *.local.x via 127.0.0.1:80", "expected one name" },
+	{ "reach m.local 127.0.0.1:80", "expected `via`" },
+	{ "reach m.local via 127.0.0.1:80\nreach m.local via 127.0.0.1:81",
+	  "contradicts" },
+	{ "read", "the path is missing" },
+	{ "read \"\"", "the path is empty" },
+	{ "read $HOME/x", "variables are not expanded" },
+	{ "read ${HOME}", "variables are not expanded" },
+	{ "read ~root/x", "not other users' homes" },
+	{ "read a[b", "has no `]`" },
+	{ "read a**", "must be a whole segment" },
+	{ "read 'abc", "not closed" },
+	{ "read \"abc\ndef\"", "not closed" },
+	{ "read \"\\n\"", "only \\\" and \\\\ are known" },
+	{ "read a\\b", "may only end a line" },
+	{ "read a \\", "cannot be continued" },
+	{ "read a\x01", "a control, invisible" },
+	{ "read a\xff", "a control, invisible" },
+	{ "read a\xe2\x80\xae", "a control, invisible" },
+	{ "read a\rread b\n", "a control, invisible" },
+	{ "write /", "never writable" },
+	{ "write /.", "never writable" },
+	{ "write ../../..", "never writable" },
+	{ "write /**", "never writable" },
+	{ "write /*", "never writable" },
+	{ "allow? GET a.example.com", "cannot be optional" },
+	{ "allow", "the method is missing" },
+	{ "allow GET", "the host is missing" },
+	{ "allow \"\" a.example.com", "no empty entries" },
+	{ "allow GET, a.example.com", "no empty entries" },
+	{ "allow GET \"\"", "the host is missing" },
+	{ "allow a.example.com/x", "expected methods" },
+	{ "allow get a.example.com", "case-sensitive" },
+	{ "allow GET,* a.example.com", "stands alone" },
+	{ "allow GET a.example.com b.example.com", "nothing may follow" },
+	{ "allow GET https://a.example.com/", "without the scheme" },
+	{ "allow GET u@a.example.com/", "without a user" },
+	{ "allow GET 10.0.0.1/", "never dialled" },
+	{ "allow GET 0x7f.1/", "never dialled" },
+	{ "allow GET [::1]/", "never dialled" },
+	{ "allow GET 2130706433", "never dialled" },
+	{ "allow GET *.com", "at least two labels" },
+	{ "allow GET a.*.com", "only in front" },
+	{ "allow GET *a.example.com", "only in front" },
+	{ "allow GET a..com", "empty label" },
+	{ "allow GET a.example.com.", "without the dot" },
+	{ "allow GET -a.example.com", "hyphen" },
+	{ "allow GET b\xc3\xbc.example.com", "ASCII form" },
+	{ "allow GET a.example.com:0", "expected a port" },
+	{ "allow GET a.example.com:65536", "expected a port" },
+	{ "allow GET a.example.com:", "expected a port" },
+	{ "allow GET a.example.com/a/../b", "no dot segments" },
+	{ "allow GET a.example.com/%2e%2e/b", "no dot segments" },
+	{ "allow GET a.example.com//b", "no empty" },
+	{ "allow GET a.example.com/%zz", "two hexadecimal" },
+	{ "allow GET a.example.com/%0a", "control character" },
+	{ "allow GET a.example.com/a**", "whole segment" },
+	{ "allow GET a.example.com/\xc3\xa9", "encode what is not ASCII" },
+	{ "allow GET a.example.com/#x", "no fragment" },
+	{ "env", "`pass` or `set` is missing" },
+	{ "env set", "the variable is missing" },
+	{ "env drop A", "expected `pass` or `set`" },
+	{ "env set A", "expected NAME=VALUE" },
+	{ "env pass A=1", "takes names" },
+	{ "env pass 1A", "the name of a variable" },
+	{ "env pass A*", "the name of a variable" },
+	{ "env set A=1\nenv set A=2", "contradicts" },
+	{ "env set A=1\nenv pass A", "contradicts" },
+	{ "profile claude", "there are no profiles here" },
+	{ "profile ../x", "expected a profile's name" },
+	{ "secret", "the name is missing" },
+	{ "secret 1 from env", "the name of a variable" },
+	{ "secret A of env", "expected `from`" },
+	{ "secret A from vault", "expected env, file" },
+	{ "secret A from store for a.example.com as bearer",
+	  "cannot enforce `store` yet" },
+	{ "secret A from env for *.example.com as bearer",
+	  "never for a wildcard" },
+	{ "secret A from env for a.example.com?x as bearer",
+	  "not for a query" },
+	{ "secret A from env for a.example.com", "`as` is missing" },
+	{ "secret A from env for a.example.com as query k",
+	  "cannot enforce `query` yet" },
+	{ "secret A from env for a.example.com as cookie k",
+	  "cannot enforce `cookie` yet" },
+	{ "secret A from env for a.example.com as bearer times 3",
+	  "cannot enforce `times` yet" },
+	{ "secret A from env for a.example.com as header host",
+	  "cannot carry a secret" },
+	{ "secret A from env for a.example.com as basic a:b", "no colon" },
+	{ "secret A from env for a.example.com as bearer",
+	  "needed: allow METHODS a.example.com/**" },
+	{ "allow GET a.example.com:80\n"
+	  "secret A from env for a.example.com as bearer",
+	  "needed: allow METHODS" },
+	{ "allow GET a.example.com\n"
+	  "secret A from env for a.example.com as bearer\n"
+	  "secret A from env for a.example.com as header x-k",
+	  "contradicts" },
+	{ "allow GET a.example.com\n"
+	  "secret A from env for a.example.com as bearer\n"
+	  "env pass A", "contradicts" },
+};
+
+static void test_parse_refused_text_says_why(void)
+{
+	for (size_t i = 0; i < countof(refused); i++) {
+		auto_policy struct policy p;
+		struct err e = { 0 };
+		bool said = policy_of(refused[i].text, &p, &e) < 0 &&
+			    strstr(e.msg, refused[i].message);
+
+		if (!said)
+			printf("# %s\n# got: %s\n", refused[i].text, e.msg);
+		CHECK(said);
+	}
+}
+
+static void test_parse_error_points_at_the_word(void)
+{
+	auto_policy struct policy p;
+	struct err e = { 0 };
+
+	CHECK_INT(policy_of("read a\n\twrite b /\n", &p, &e), -1);
+	CHECK_SV(sv_str(e.msg),
+		 "t.policy:2: the root directory is never writable; name what is to be written\n"
+		 "   write b /\n"
+		 "           ^\n"
+		 "  expected: write PATH...");
+}
+
+static void test_parse_error_of_a_long_line_stays_whole(void)
+{
+	auto_policy struct policy p;
+	auto_buf struct buf text = buf_new(1 << 16);
+	struct err e = { 0 };
+
+	buf_puts(&text, "allow GET ");
+	for (int i = 0; i < 4000; i++)
+		buf_puts(&text, "\xc3\xa9");
+	buf_puts(&text, " x");
+	CHECK_INT(policy_of(buf_cstr(&text), &p, &e), -1);
+	CHECK(strstr(e.msg, "\n  expected: allow METHODS") != NULL);
+	CHECK(strstr(e.msg, "^") != NULL);
+}
+
+static void test_policy_flag_is_one_statement(void)
+{
+	struct policy_source s = source_of("");
+	auto_policy struct policy p = policy_new();
+	struct err e = { 0 };
+
+	CHECK_INT(policy_flag(&p, SV("allow"), SV("GET a.example.com"), &s,
+			      &e), 0);
+	CHECK_INT(policy_flag(&p, SV("read?"), SV("~/x"), &s, &e), 0);
+	CHECK_INT(policy_check(&p, &e), 0);
+	CHECK_SV(p.rules[0].origin.file, "--allow");
+	CHECK_INT(p.rules[0].origin.line, 0);
+	CHECK_SV(p.grants[0].text, "read? /home/u/x");
+	CHECK_INT(policy_flag(&p, SV("read"), SV("x\nwrite /y"), &s, &e), -1);
+	CHECK_INT(policy_flag(&p, SV("read"), SV(" "), &s, &e), -1);
+	CHECK_INT(policy_flag(&p, SV("read"), SV("x #"), &s, &e), 0);
+}
+
+/* Two profiles that name each other, and one that does not exist. */
+static int load(void *ctx, struct sv name, struct sv *ret, struct err *e)
+{
+	++*(int *)ctx;
+	if (sv_eq(name, SV("a")))
+		*ret = SV("profile b\nread /a");
+	else if (sv_eq(name, SV("b")))
+		*ret = SV("profile a\nread /b");
+	else
+		return err_kind(e, ERR_POLICY, "there is no such profile");
+	return 0;
+}
+
+static void test_profile_circle_is_read_once(void)
+{
+	struct policy_source s = source_of("profile a\nprofile b\nprofile a");
+	auto_policy struct policy p = policy_new();
+	struct err e = { 0 };
+	int loads = 0;
+
+	s.load = load;
+	s.load_ctx = &loads;
+	CHECK_INT(policy_parse(&p, &s, &e), 0);
+	CHECK_INT(policy_check(&p, &e), 0);
+	CHECK_INT(loads, 2);
+	CHECK_INT(p.grants_n, 2);
+	CHECK_SV(p.grants[0].origin.file, "profile a");
+	CHECK_INT(p.grants[0].origin.line, 2);
+	s.text = SV("profile nothing");
+	CHECK_INT(policy_parse(&p, &s, &e), -1);
+	CHECK(strstr(e.msg, "there is no such profile") != NULL);
+}
+
+static void test_policy_check_ignores_the_order_of_statements(void)
+{
+	static const char one[] =
+		"read a\nwrite b\nallow GET a.example.com\n"
+		"deny * b.example.com\nenv set A=1\n"
+		"secret K from env for a.example.com as bearer";
+	static const char two[] =
+		"secret K from env for a.example.com as bearer\n"
+		"env set A=1\ndeny * b.example.com\n"
+		"allow GET a.example.com\nwrite b\nread a\nread? a";
+	auto_policy struct policy p, q;
+	auto_buf struct buf a = buf_new(4096), b = buf_new(4096);
+	struct err e = { 0 };
+
+	CHECK_INT(policy_of(one, &p, &e), 0);
+	CHECK_INT(policy_of(two, &q, &e), 0);
+	policy_print(&p, &a, false);
+	policy_print(&q, &b, false);
+	CHECK(a.n > 0 && sv_eq(buf_sv(&a), buf_sv(&b)));
+}
+
+static void test_secret_forms_are_printed_as_read(void)
+{
+	static const char text[] =
+		"allow * a.example.com\nallow * b.example.com:8443\n"
+		"secret A from file ~/k key x.y for b.example.com:8443/v1/**,"
+		"a.example.com as header X-Key prefix 'Tok ' add\n"
+		"secret? B from command \"gh auth token\" for a.example.com as basic me\n";
+	auto_policy struct policy p;
+	struct err e = { 0 };
+
+	CHECK_INT(policy_of(text, &p, &e), 0);
+	CHECK_INT(p.secrets_n, 2);
+	CHECK_SV(p.secrets[0].text,
+		 "secret A from file /home/u/k key x.y for a.example.com,"
+		 "b.example.com:8443/v1/** as header x-key prefix \"Tok \" add");
+	CHECK_SV(p.secrets[1].text,
+		 "secret? B from command \"gh auth token\" for a.example.com as basic me");
+}
+
+static void test_policy_needs_tls_only_with_allow_or_ask(void)
+{
+	auto_policy struct policy none, denies, allows;
+	struct err e = { 0 };
+
+	CHECK_INT(policy_of("read a", &none, &e), 0);
+	CHECK_INT(policy_of("deny * *", &denies, &e), 0);
+	CHECK_INT(policy_of("allow GET a.example.com", &allows, &e), 0);
+	CHECK(!policy_needs_tls(&none));
+	CHECK(!policy_needs_tls(&denies));
+	CHECK(policy_needs_tls(&allows));
+}
+
+int main(void)
+{
+	RUN(test_parse_accepted_text_becomes_canonical);
+	RUN(test_parse_refused_text_says_why);
+	RUN(test_parse_error_points_at_the_word);
+	RUN(test_parse_error_of_a_long_line_stays_whole);
+	RUN(test_policy_flag_is_one_statement);
+	RUN(test_profile_circle_is_read_once);
+	RUN(test_policy_check_ignores_the_order_of_statements);
+	RUN(test_secret_forms_are_printed_as_read);
+	RUN(test_policy_needs_tls_only_with_allow_or_ask);
+	return tap_done();
+}
