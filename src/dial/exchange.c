@@ -236,7 +236,7 @@ void exchange_socket(struct exchange *x, int socket_fd, struct sv error)
 	if (x->state != EXCHANGE_CONNECTING)
 		return;
 	if (fd < 0) {
-		(void)err_kind(&e, ERR_SYS, "cannot reach %.*s: %.*s",
+		(void)err_kind(&e, ERR_DENIED, "cannot reach %.*s: %.*s",
 			       SV_FMT(x->request.host), SV_FMT(error));
 		fail(x, sv_find_sv(error, SV("timed out")) < error.n ?
 			     504 : 502, &e);
@@ -277,7 +277,7 @@ static void on_stale(struct exchange *x)
 	struct err e = { 0 };
 
 	if (!may_retry(x)) {
-		(void)err_kind(&e, ERR_SYS, "%s closed the connection before "
+		(void)err_kind(&e, ERR_PROTO, "%s closed the connection before "
 			       "it answered", x->stream->upstream.host);
 		fail(x, 502, &e);
 		return;
