@@ -75,7 +75,7 @@ static inline struct sv init_below(struct sv target)
 	return sv_from(target, 1);
 }
 must_check int root_attach(struct init *in, int tree_fd, int at_fd,
-			   struct err *e);
+			   const char *path, struct err *e);
 /* A copy of what `fd` (with path "") or a path below it shows. */
 must_check int root_clone(struct init *in, int fd, const char *path,
 			  bool recursive, struct err *e);

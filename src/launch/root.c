@@ -34,15 +34,16 @@ static int attach_root(struct init *in, struct err *e)
 	return 0;
 }
 
-int root_attach(struct init *in, int tree_fd, int at_fd, struct err *e)
+int root_attach(struct init *in, int tree_fd, int at_fd, const char *path,
+		struct err *e)
 {
-	if (mount_attach(tree_fd, at_fd, "", e) == 0)
+	if (mount_attach(tree_fd, at_fd, path, e) == 0)
 		return 0;
 	if (in->attached || e->code != EINVAL)
 		return -1;
 	if (attach_root(in, e) < 0)
 		return -1;
-	return mount_attach(tree_fd, at_fd, "", e);
+	return mount_attach(tree_fd, at_fd, path, e);
 }
 
 int root_clone(struct init *in, int fd, const char *path, bool recursive,
@@ -90,52 +91,73 @@ int root_file(struct init *in, const struct step *s, struct err *e)
 
 int root_link(struct init *in, const struct step *s, struct err *e)
 {
+	/* The usual case in one call: the parent is ours, and there. */
+	if (s->flags & STEP_SYSTEM) {
+		if (symlinkat(s->source.p, in->root_fd, s->target.p + 1) < 0)
+			return err_sys(e, "make the link");
+		return 0;
+	}
 	return path_make_symlink(in->root_fd, init_below(s->target), s->source,
 				 e);
 }
 
-/* A directory of the root's own file system, by a mount that can be written
- * when the root's no longer can. */
-static int private_tree(struct init *in, const struct step *s, int *at_fd,
-			struct err *e)
+/* A directory in the tmpfs itself, whose names are ours: made by its path. */
+static int make_directory(struct init *in, struct sv path, mode_t mode,
+			  struct err *e)
 {
-	struct sv below = init_below(s->target);
+	const char *below = path.p + 1;
+	auto_fd int fd = -1;
 
-	*at_fd = path_make_dirs(in->root_fd, below, e);
-	if (*at_fd < 0)
+	if (mkdirat(in->root_fd, below, mode) == 0 || errno == EEXIST)
+		return 0;
+	if (errno != ENOENT)
+		return err_sys(e, "make the directory");
+	fd = path_make_dirs(in->root_fd, init_below(path), e);
+	if (fd < 0)
 		return -1;
-	if (fchmodat(in->root_fd, s->target.p + 1, s->mode, 0) < 0)
+	if (fchmodat(in->root_fd, below, mode, 0) < 0)
 		return err_sys(e, "set its mode");
-	return root_clone(in, *at_fd, "", false, e);
+	return 0;
+}
+
+/* ... by a mount that can be written when the root's no longer can. */
+static int private_mount(struct init *in, const struct step *s, struct err *e)
+{
+	const char *below = s->target.p + 1;
+	auto_fd int tree_fd = -1;
+
+	if (make_directory(in, s->target, s->mode, e) < 0)
+		return -1;
+	tree_fd = root_clone(in, in->root_fd, below, false, e);
+	if (tree_fd < 0)
+		return -1;
+	return root_attach(in, tree_fd, in->root_fd, below, e);
 }
 
 /* Inside a tree of the host, where nothing may be made. */
-static int nested_tree(struct init *in, const struct step *s, int *at_fd,
-		       struct err *e)
+static int nested_mount(struct init *in, const struct step *s, struct err *e)
 {
 	char mode[8] = { '0', (char)('0' + (s->mode >> 9 & 7)),
 			 (char)('0' + (s->mode >> 6 & 7)),
 			 (char)('0' + (s->mode >> 3 & 7)),
 			 (char)('0' + (s->mode & 7)) };
 	const struct mount_option options[] = { { "mode", mode } };
+	auto_fd int at_fd = path_open_exact(in->root_fd, init_below(s->target),
+					    O_PATH | O_DIRECTORY, e);
+	auto_fd int tree_fd = -1;
 
-	*at_fd = path_open_exact(in->root_fd, init_below(s->target), O_PATH |
-				 O_DIRECTORY, e);
-	if (*at_fd < 0)
+	if (at_fd < 0)
+		return e->code == ENOENT ? 0 : -1;
+	tree_fd = mount_new_fs("tmpfs", options, countof(options), PLAIN, e);
+	if (tree_fd < 0)
 		return -1;
-	return mount_new_fs("tmpfs", options, countof(options), PLAIN, e);
+	return root_attach(in, tree_fd, at_fd, "", e);
 }
 
 int root_private(struct init *in, const struct step *s, struct err *e)
 {
-	bool nested = s->flags & STEP_OPTIONAL;
-	auto_fd int at_fd = -1;
-	auto_fd int tree_fd = nested ? nested_tree(in, s, &at_fd, e) :
-				       private_tree(in, s, &at_fd, e);
-
-	if (tree_fd < 0)
-		return nested && at_fd < 0 && e->code == ENOENT ? 0 : -1;
-	return root_attach(in, tree_fd, at_fd, e);
+	return s->flags & STEP_OPTIONAL ? nested_mount(in, s, e) :
+					  private_mount(in, s, e);
 }
 
 static int same_as_planned(const struct step *s, int fd, struct err *e)
@@ -152,41 +174,58 @@ static int same_as_planned(const struct step *s, int fd, struct err *e)
 /* The host's tree, copied and restricted. */
 static int host_tree(const struct step *s, struct err *e)
 {
-	uint64_t attrs = PLAIN;
 	auto_fd int source_fd = path_open_exact(AT_FDCWD, s->source, O_PATH,
 						e);
 	auto_fd int tree_fd = -1;
 
-	if (source_fd < 0)
-		return -1;
-	if (!(s->flags & STEP_SYSTEM) && same_as_planned(s, source_fd, e) < 0)
+	if (source_fd < 0 || same_as_planned(s, source_fd, e) < 0)
 		return -1;
 	tree_fd = mount_clone(source_fd, "", true, e);
-	if (tree_fd < 0)
-		return -1;
-	if (!(s->flags & STEP_WRITE))
-		attrs |= MOUNT_ATTR_RDONLY;
-	if (mount_set_attrs(tree_fd, attrs, true, e) < 0)
+	if (tree_fd < 0 ||
+	    mount_set_attrs(tree_fd, PLAIN | (s->flags & STEP_WRITE ? 0 :
+					      MOUNT_ATTR_RDONLY), true, e) < 0)
 		return -1;
 	return steal_fd(&tree_fd);
+}
+
+/* /usr and the like: names that only the host's root can change, on both
+ * sides, so that they need not be opened first. */
+static int bind_system(struct init *in, const struct step *s, struct err *e)
+{
+	const char *below = s->target.p + 1;
+	auto_fd int tree_fd = mount_clone(AT_FDCWD, s->source.p, true, e);
+
+	if (tree_fd < 0 ||
+	    mount_set_attrs(tree_fd, PLAIN | MOUNT_ATTR_RDONLY, true, e) < 0)
+		return -1;
+	if (s->identity.type != S_IFDIR) {
+		if (mknodat(in->root_fd, below, S_IFREG | 0644, 0) < 0)
+			return err_sys(e, "make a place for it");
+	} else if (make_directory(in, s->target, 0755, e) < 0) {
+		return -1;
+	}
+	return root_attach(in, tree_fd, in->root_fd, below, e);
 }
 
 int root_bind(struct init *in, const struct step *s, struct err *e)
 {
 	struct sv below = init_below(s->target);
-	auto_fd int at_fd = s->identity.type == S_IFDIR ?
-				    path_make_dirs(in->root_fd, below, e) :
-				    path_make_file(in->root_fd, below, 0644, e);
 	auto_fd int tree_fd = -1;
+	auto_fd int at_fd = -1;
 
+	if (s->flags & STEP_SYSTEM)
+		return bind_system(in, s, e);
+	at_fd = s->identity.type == S_IFDIR ?
+			path_make_dirs(in->root_fd, below, e) :
+			path_make_file(in->root_fd, below, 0644, e);
 	if (at_fd < 0)
 		return err_ctx(e, "a place for it");
 	if (s->flags & STEP_TREE)	/* restricted by the parent */
-		return root_attach(in, s->tree_fd, at_fd, e);
+		return root_attach(in, s->tree_fd, at_fd, "", e);
 	tree_fd = host_tree(s, e);
 	if (tree_fd < 0)
 		return -1;
-	return root_attach(in, tree_fd, at_fd, e);
+	return root_attach(in, tree_fd, at_fd, "", e);
 }
 
 /* An empty file or directory of mode 0, by a read-only mount of its own. */
@@ -194,16 +233,11 @@ static int cover_make(struct init *in, bool directory, struct err *e)
 {
 	const char *name = directory ? COVER_DIR : COVER_FILE;
 	auto_fd int tree_fd = -1;
-	auto_fd int fd = -1;
 
-	if (directory && mkdirat(in->root_fd, name, 0) < 0 && errno != EEXIST)
-		return err_sys(e, "make an empty directory");
-	if (!directory) {
-		fd = openat(in->root_fd, name, O_RDONLY | O_CREAT | O_CLOEXEC,
-			    0);
-		if (fd < 0 && errno != EACCES)
-			return err_sys(e, "make an empty file");
-	}
+	if ((directory ? mkdirat(in->root_fd, name, 0) :
+			 mknodat(in->root_fd, name, S_IFREG, 0)) < 0)
+		return err_sys(e, "make an empty %s",
+			       directory ? "directory" : "file");
 	tree_fd = root_clone(in, in->root_fd, name, false, e);
 	if (tree_fd < 0 ||
 	    mount_set_attrs(tree_fd, PLAIN | MOUNT_ATTR_RDONLY |
@@ -212,38 +246,38 @@ static int cover_make(struct init *in, bool directory, struct err *e)
 	return steal_fd(&tree_fd);
 }
 
-static int cover_copy(struct init *in, bool directory, struct err *e)
+/* All covers are copies of the first one, once that is in its place. */
+static int cover(struct init *in, bool directory, int at_fd, const char *path,
+		 struct err *e)
 {
-	int *base_fd = directory ? &in->cover_dir_fd : &in->cover_file_fd;
+	int *first_fd = directory ? &in->cover_dir_fd : &in->cover_file_fd;
+	auto_fd int tree_fd = *first_fd < 0 ?
+				      cover_make(in, directory, e) :
+				      mount_clone(*first_fd, "", false, e);
 
-	if (in->attached)
-		return cover_make(in, directory, e);
-	if (*base_fd < 0)
-		*base_fd = cover_make(in, directory, e);
-	if (*base_fd < 0)
+	if (tree_fd < 0 || root_attach(in, tree_fd, at_fd, path, e) < 0)
 		return -1;
-	if (in->attached)	/* since just now: its copy cannot be copied */
-		return steal_fd(base_fd);
-	return mount_clone(*base_fd, "", false, e);
+	if (*first_fd < 0)
+		*first_fd = steal_fd(&tree_fd);
+	return 0;
 }
 
 int root_cover(struct init *in, const struct step *s, struct err *e)
 {
-	auto_fd int at_fd = path_open_exact(in->root_fd, init_below(s->target),
-					    O_PATH, e);
-	auto_fd int tree_fd = -1;
 	struct path_identity now;
+	auto_fd int at_fd = -1;
 
+	if (s->identity.type)	/* in /proc, whose names are the kernel's */
+		return cover(in, s->identity.type == S_IFDIR, in->root_fd,
+			     s->target.p + 1, e);
+	at_fd = path_open_exact(in->root_fd, init_below(s->target), O_PATH, e);
 	/* What is gone needs no cover: editors' swap files come and go. */
 	if (at_fd < 0 && (s->flags & STEP_OPTIONAL) &&
 	    (e->code == ENOENT || e->code == ENOTDIR))
 		return 0;
 	if (at_fd < 0 || path_identify(at_fd, &now, e) < 0)
 		return -1;
-	tree_fd = cover_copy(in, now.type == S_IFDIR, e);
-	if (tree_fd < 0)
-		return -1;
-	return root_attach(in, tree_fd, at_fd, e);
+	return cover(in, now.type == S_IFDIR, at_fd, "", e);
 }
 
 int root_pin(struct init *in, const struct step *s, struct err *e)
@@ -260,7 +294,7 @@ int root_pin(struct init *in, const struct step *s, struct err *e)
 	if (s->kind == STEP_GUARD &&
 	    mount_set_attrs(tree_fd, PLAIN | MOUNT_ATTR_RDONLY, true, e) < 0)
 		return -1;
-	return root_attach(in, tree_fd, at_fd, e);
+	return root_attach(in, tree_fd, at_fd, "", e);
 }
 
 int root_seal(struct init *in, const struct step *s, struct err *e)

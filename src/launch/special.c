@@ -27,7 +27,6 @@ int special_device(struct init *in, const struct step *s, struct err *e)
 	const struct device *d = device_list;
 	auto_fd int source_fd = -1;
 	auto_fd int tree_fd = -1;
-	auto_fd int at_fd = -1;
 
 	while (d->name && !sv_eq(sv_from(s->source, strlen("/dev/")),
 				 sv_str(d->name)))
@@ -45,10 +44,20 @@ int special_device(struct init *in, const struct step *s, struct err *e)
 	tree_fd = mount_clone(source_fd, "", false, e);
 	if (tree_fd < 0)
 		return -1;
-	at_fd = path_make_file(in->root_fd, init_below(s->target), 0666, e);
-	if (at_fd < 0)
-		return -1;
-	return root_attach(in, tree_fd, at_fd, e);
+	if (mknodat(in->root_fd, s->target.p + 1, S_IFREG | 0666, 0) < 0)
+		return err_sys(e, "make a place for it");
+	return root_attach(in, tree_fd, in->root_fd, s->target.p + 1, e);
+}
+
+/* A file system of the kernel's, on a directory in the tmpfs. */
+static int attach_new(struct init *in, const struct step *s, int fs_fd,
+		      struct err *e)
+{
+	const char *below = s->target.p + 1;
+
+	if (mkdirat(in->root_fd, below, 0755) < 0)
+		return err_sys(e, "make its directory");
+	return root_attach(in, fs_fd, in->root_fd, below, e);
 }
 
 int special_terminals(struct init *in, const struct step *s, struct err *e)
@@ -57,16 +66,12 @@ int special_terminals(struct init *in, const struct step *s, struct err *e)
 		{ "newinstance", NULL }, { "ptmxmode", "0666" },
 		{ "mode", "0620" },
 	};
-	auto_fd int at_fd = path_make_dirs(in->root_fd, init_below(s->target),
-					   e);
 
-	if (at_fd < 0)
-		return -1;
 	in->devpts_fd = mount_new_fs("devpts", options, countof(options),
 				     MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, e);
 	if (in->devpts_fd < 0)
 		return -1;
-	return root_attach(in, in->devpts_fd, at_fd, e);
+	return attach_new(in, s, in->devpts_fd, e);
 }
 
 /*
@@ -79,19 +84,14 @@ int special_proc(struct init *in, const struct step *s, struct err *e)
 	static const struct mount_option options[] = {
 		{ "hidepid", "invisible" },
 	};
-	auto_fd int at_fd = path_make_dirs(in->root_fd, init_below(s->target),
-					   e);
-	auto_fd int fd = -1;
+	auto_fd int fd = mount_new_fs("proc", options, countof(options),
+				      MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID |
+				      MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC, e);
 
-	if (at_fd < 0)
-		return -1;
-	fd = mount_new_fs("proc", options, countof(options),
-			  MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID |
-			  MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC, e);
 	if (fd < 0)
 		return err_ctx(e, "a container that masks its /proc permits "
 			       "no other");
-	return root_attach(in, fd, at_fd, e);
+	return attach_new(in, s, fd, e);
 }
 
 /* The bundle of this run over one of the host's. */
@@ -115,7 +115,7 @@ static int replace_bundle(struct init *in, const char *path, struct err *e)
 	    mount_set_attrs(tree_fd, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID |
 			    MOUNT_ATTR_NODEV, false, e) < 0)
 		return -1;
-	return root_attach(in, tree_fd, at_fd, e);
+	return root_attach(in, tree_fd, at_fd, "", e);
 }
 
 /* The certificate comes late, when the root is read-only: a copy of the one

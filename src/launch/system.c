@@ -212,15 +212,18 @@ static void plan_proc(struct builder *b)
 		STEP_SYSTEM;
 	for (const char *const *at = system_proc_hidden; *at; at++) {
 		char path[64];
+		struct stat st;
 		struct step *s;
 
 		/* The same kernel, so the same names as in the host's. */
 		(void)snprintf(path, sizeof path, "/proc/%s", *at);
-		if (faccessat(AT_FDCWD, path, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
+		if (fstatat(AT_FDCWD, path, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+		    (st.st_uid == 0 && !(st.st_mode & 077)))
 			continue;
 		s = builder_step(b, STEP_COVER, builder_dup(b, sv_str(path)),
 				 why);
-		s->flags = STEP_SYSTEM | STEP_OPTIONAL;
+		s->identity.type = st.st_mode & S_IFMT;
+		s->flags = STEP_SYSTEM;
 	}
 }
 
