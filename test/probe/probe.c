@@ -3,6 +3,7 @@
 #include "probe.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,10 +20,11 @@ int probe_result(long rc)
 static int answer(probe_fn *attempt, char **args, int *signal_number)
 {
 	int ends[2], result = -EIO, status = 0;
+	ssize_t n = 0;
 	pid_t pid;
 
 	*signal_number = 0;
-	if (pipe(ends) < 0)
+	if (pipe2(ends, O_CLOEXEC) < 0)
 		return -errno;
 	pid = fork();
 	if (pid == 0) {
@@ -33,8 +35,11 @@ static int answer(probe_fn *attempt, char **args, int *signal_number)
 	(void)close(ends[1]);
 	if (pid < 0)
 		result = -errno;
-	else if (read(ends[0], &result, sizeof result) != sizeof result)
-		result = -EIO;
+	else
+		n = read(ends[0], &result, sizeof result);
+	/* Without an answer it became another program, or was killed. */
+	if (pid > 0 && n != sizeof result)
+		result = n == 0 ? 0 : -EIO;
 	(void)close(ends[0]);
 	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
