@@ -23,6 +23,13 @@ struct packet {
 
 static char receive_buffer[WIRE_SIZE_MAX];
 
+/* A LEASE carries a secret: no copy of it stays behind in this process. */
+static void wipe(const struct msg *m, char *bytes, size_t n)
+{
+	if (m->kind == MSG_LEASE && bytes)
+		explicit_bzero(bytes, n);
+}
+
 int channel_pair(int ret_fds[2], struct err *e)
 {
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK,
@@ -35,6 +42,7 @@ static void packet_free(struct packet *p)
 {
 	for (unsigned i = 0; i < p->n_fds; i++)
 		close_fd(&p->fds[i]);
+	explicit_bzero(p->bytes, p->n);
 	free(p);
 }
 
@@ -127,10 +135,25 @@ static int enqueue(struct channel *c, struct sv bytes, const struct msg *m,
 	return 0;
 }
 
+static int send_encoded(struct channel *c, struct sv bytes,
+			const struct msg *m, struct err *e)
+{
+	int sent = 0;
+
+	if (!c->queue)
+		sent = send_now(c->watch.fd, bytes, m->fds, m->n_fds);
+	if (sent < 0 && errno != EPIPE && errno != ECONNRESET)
+		return err_sys(e, "send %s", msg_name(m->kind));
+	/* A broken pipe shows as EPOLLHUP: one place handles the end. */
+	if (sent != 0)
+		return 0;
+	return enqueue(c, bytes, m, e);
+}
+
 int channel_send(struct channel *c, const struct msg *m, struct err *e)
 {
 	static struct buf scratch = { .max = WIRE_SIZE_MAX };
-	int sent = 0;
+	int result;
 
 	if (!channel_is_open(c))
 		return err_kind(e, ERR_PROTO, "the channel is closed");
@@ -138,15 +161,9 @@ int channel_send(struct channel *c, const struct msg *m, struct err *e)
 	msg_encode(&scratch, m);
 	if (buf_check(&scratch, msg_name(m->kind), e) < 0)
 		return -1;
-	if (!c->queue)
-		sent = send_now(c->watch.fd, buf_sv(&scratch), m->fds,
-				m->n_fds);
-	if (sent < 0 && errno != EPIPE && errno != ECONNRESET)
-		return err_sys(e, "send %s", msg_name(m->kind));
-	/* A broken pipe shows as EPOLLHUP: one place handles the end. */
-	if (sent != 0)
-		return 0;
-	return enqueue(c, buf_sv(&scratch), m, e);
+	result = send_encoded(c, buf_sv(&scratch), m, e);
+	wipe(m, scratch.p, scratch.n);
+	return result;
 }
 
 bool channel_is_full(const struct channel *c)
@@ -244,6 +261,7 @@ static void on_ready(struct watch *w, uint32_t events)
 		got = -1;
 	if (got > 0 && c->message(c, &m, &e) < 0)
 		got = -1;
+	wipe(&m, receive_buffer, n);
 	for (unsigned i = 0; i < m.n_fds && i < WIRE_FDS_MAX; i++)
 		close_fd(&m.fds[i]);
 	if (got < 0 && channel_is_open(c))
