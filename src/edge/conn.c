@@ -22,6 +22,7 @@
 
 enum {
 	ROUNDS = 32,		/* steps before others get their turn */
+	HOLD_MS = 1,
 	OPENING_MS = 30000,
 	HANDSHAKE_MS = 30000,
 	HEAD_MS = 60000,
@@ -112,6 +113,7 @@ void conn_close(struct conn *c)
 		return;
 	c->state = CONN_DEAD;
 	loop_forget(g->loop, &c->watch);
+	loop_disarm(g->loop, &c->hold);
 	tls_free(c->tls);
 	c->tls = NULL;
 	close_fd(&fd);
@@ -241,11 +243,31 @@ static int transmit(struct conn *c, struct sv v, size_t *ret_n)
 	return 1;
 }
 
+static bool is_held(const struct conn *c)
+{
+	return c->hold.due_ms != 0;
+}
+
+void conn_hold(struct conn *c)
+{
+	loop_arm(c->edge->loop, &c->hold, HOLD_MS);
+}
+
+void conn_release(struct conn *c)
+{
+	loop_disarm(c->edge->loop, &c->hold);
+}
+
+static void on_hold_over(struct timer *t)
+{
+	conn_run(container_of(t, struct conn, hold));
+}
+
 static void flush_out(struct conn *c)
 {
 	size_t done = 0;
 
-	if (c->out.n == 0 || c->state == CONN_HANDSHAKE)
+	if (c->out.n == 0 || c->state == CONN_HANDSHAKE || is_held(c))
 		return;
 	if (c->out.full) {
 		conn_abort(c);
@@ -374,12 +396,14 @@ static void update_events(struct conn *c)
 {
 	uint32_t events = 0;
 
-	if (c->want_read && !c->eof)
+	/* Also while nobody reads: it fires once, and then `readable` ends it.
+	 * So a quiet client costs no system call between its requests. */
+	if (!c->eof && (c->want_read || !c->readable))
 		events |= EPOLLIN;
-	if (c->out.n || c->want_write)
+	if ((c->out.n && !is_held(c)) || c->want_write)
 		events |= EPOLLOUT;
 	loop_events(c->edge->loop, &c->watch, events);
-	channel_pause(&c->stream, c->out.n > 0);
+	channel_pause(&c->stream, c->out.n > 0 && !is_held(c));
 	if (c->in.n == 0 && c->in.p && c->state != CONN_EXCHANGE)
 		buf_free(&c->in);
 	if (c->out.n == 0 && c->out.p && c->state != CONN_EXCHANGE)
@@ -416,15 +440,18 @@ static void on_ready(struct watch *w, uint32_t events)
 {
 	struct conn *c = container_of(w, struct conn, watch);
 
+	if (events & (EPOLLIN | EPOLLHUP | EPOLLERR))
+		c->readable = true;
+	/* A client that rejects our certificate says so and resets: the alert
+	 * can still be read. */
+	if (events & (EPOLLERR | EPOLLHUP) && c->state == CONN_HANDSHAKE)
+		conn_run(c);
 	/* Both directions are over, or it was reset: nobody is there. */
 	if (events & EPOLLERR ||
-	    (events & EPOLLHUP && c->state != CONN_LINGER)) {
+	    (events & EPOLLHUP && c->state != CONN_LINGER))
 		conn_abort(c);
-		return;
-	}
-	if (events & (EPOLLIN | EPOLLHUP))
-		c->readable = true;
-	conn_run(c);
+	else
+		conn_run(c);
 }
 
 void conn_start(struct edge *g, int *fd, const struct dest *dest)
@@ -441,6 +468,7 @@ void conn_start(struct edge *g, int *fd, const struct dest *dest)
 	c->in = buf_new(CONN_IN_MAX);
 	c->out = buf_new(CONN_OUT_MAX);
 	c->watch.ready = on_ready;
+	c->hold.fired = on_hold_over;
 	c->proxy = dest->number == NAMES_PROXY &&
 		   dest->port == NAMES_PROXY_PORT;
 	if (!c->proxy)

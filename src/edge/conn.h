@@ -62,6 +62,7 @@ struct conn {
 	char host[254];
 	uint8_t host_n;
 	uint16_t port;
+	struct timer hold;	/* armed: `out` waits a moment for more */
 	uint64_t since_ms;	/* the last progress, for the deadlines */
 	uint64_t drained;	/* bytes dropped while lingering */
 	size_t scanned;		/* of `in`: no whole head in them */
@@ -101,6 +102,10 @@ void conn_renumber(struct conn *c);
 void conn_set_state(struct conn *c, enum conn_state state);
 /* Reads more into `in`, up to `most` bytes in it; false: nothing came. */
 bool conn_fill(struct conn *c, size_t most);
+/* The next bytes of `out` are about to come: write them together.  Undone by
+ * conn_release(), or soon by itself. */
+void conn_hold(struct conn *c);
+void conn_release(struct conn *c);
 /* Writes `out`, then says goodbye and lingers. */
 void conn_finish(struct conn *c);
 /* Ends it: abort with a reset, so that what was sent shows as cut off. */

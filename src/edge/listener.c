@@ -11,6 +11,7 @@
  * backlog waits, nobody spins.
  */
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -108,6 +109,9 @@ static void on_ready(struct watch *w, uint32_t events)
 
 int listener_start(struct edge *g, int fd, struct err *e)
 {
+	/* A connection that is gone before it is accepted must not block us. */
+	if (fcntl(fd, F_SETFL, O_RDWR | O_NONBLOCK) < 0)
+		return err_sys(e, "make the listener non-blocking");
 	g->listener.ready = on_ready;
 	g->accepts = true;
 	return loop_watch(g->loop, &g->listener, fd, EPOLLIN, e);

@@ -65,6 +65,8 @@ static int on_response(struct conn *c, const struct msg_RESPONSE *m,
 	choose_framing(x, &r);
 	h1_write_response_head(&c->out, &r, !x->close);
 	x->head_sent = true;
+	if (!x->bounded || x->response_left)
+		conn_hold(c);
 	return 0;
 }
 
@@ -118,6 +120,7 @@ static int on_message(struct channel *stream, struct msg *m, struct err *e)
 	if (c->state != CONN_EXCHANGE || c->exchange->response_done)
 		return err_kind(e, ERR_PROTO, "%s without a request",
 				msg_name(m->kind));
+	conn_release(c);
 	if (m->kind == MSG_RESPONSE) {
 		result = on_response(c, &m->RESPONSE, e);
 	} else if (m->kind == MSG_CHUNK) {
@@ -142,6 +145,7 @@ static void on_closed(struct channel *stream, const struct err *e)
 				       " without a response") };
 
 	(void)e;
+	conn_release(c);
 	if (c->state == CONN_HEAD) {
 		conn_finish(c);
 	} else if (c->state == CONN_EXCHANGE) {

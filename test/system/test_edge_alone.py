@@ -658,7 +658,9 @@ def test_a_name_may_be_reached_by_either_family(edge):
 
 # Many connections
 
-def test_idle_connections_cost_little(edge):
+def test_idle_connections_cost_little(edge, agent):
+    agent.send(GET)
+    exchange(edge, agent, b"x", length=1)
     before = edge.memory()
     for _ in range(500):
         agent = edge.connect(HOST)
