@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: Apache-2.0
+"""stockade-vault among stand-ins for warden, edge and dial: the whole process,
+confined, from its start to its end.
+"""
+import os
+import re
+import ssl
+import subprocess
+import time
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+
+import wire
+
+SECRET = b"sk-live-0123456789-of-the-user"
+TICKET, OTHER_TICKET = bytes(range(16)), bytes(range(1, 17))
+HOST, PORT = "api.test", 443
+EDGE, VAULT, DIAL = 2, 3, 4
+
+
+def pipe_of(value):
+    """The read end of a finished source."""
+    read_end, write_end = os.pipe()
+    os.write(write_end, value)
+    os.close(write_end)
+    return read_end
+
+
+class Run:
+    """A vault, and warden's, edge's and dial's ends of its channels."""
+
+    def __init__(self, want_ca=1, secrets=(("TOKEN", SECRET + b"\n"),)):
+        self.process, self.warden = wire.start_helper("vault")
+        self.warden.send("VAULT_START", want_ca=want_ca, sources=len(secrets))
+        for number, (name, value) in enumerate(secrets):
+            fd = value if isinstance(value, int) else pipe_of(value)
+            self.warden.send("SOURCE", [fd], secret=number, name=name)
+            os.close(fd)
+        self.edge, self.dial = self.peer(EDGE), self.peer(DIAL)
+
+    def peer(self, role):
+        ours, theirs = wire.pair()
+        self.warden.send("VAULT_PEER", [theirs.fileno()], role=role)
+        theirs.close()
+        return wire.Channel(ours)
+
+    def ready(self):
+        self.ca_pem = self.warden.expect("READY").ca_pem
+        return self
+
+    def fault(self):
+        text = self.warden.expect("FAULT").text.decode()
+        assert self.process.wait(10) == 1
+        return text
+
+    def leaf_key(self):
+        self.key = ec.generate_private_key(ec.SECP256R1())
+        self.edge.send("LEAF_KEY", spki=self.key.public_key().public_bytes(
+            serialization.Encoding.DER,
+            serialization.PublicFormat.SubjectPublicKeyInfo))
+
+    def sign(self, name):
+        self.edge.send("SIGN", name=name)
+        return self.edge.expect("CERTIFICATE").der
+
+    def grant(self, secret=0, host=HOST, port=PORT, ticket=TICKET):
+        self.warden.send("GRANT", ticket=ticket, secret=secret, host=host,
+                         port=port)
+        return self.warden.expect("GRANTED").ok
+
+    def redeem(self, host=HOST, port=PORT, ticket=TICKET):
+        self.dial.send("REDEEM", ticket=ticket, host=host, port=port)
+        lease = self.dial.expect("LEASE")
+        assert lease.ok or not lease.value
+        return lease.value if lease.ok else None
+
+
+@pytest.fixture
+def start():
+    runs = []
+
+    def begin(*args, **values):
+        runs.append(Run(*args, **values))
+        return runs[-1]
+    yield begin
+    for run in runs:
+        run.warden.close()
+        try:
+            run.process.wait(10)
+        except subprocess.TimeoutExpired:
+            run.process.kill()
+            run.process.wait()
+            raise
+
+
+def status(run, field):
+    with open(f"/proc/{run.process.pid}/status") as lines:
+        return re.search(rf"^{field}:\s*(.*)$", lines.read(), re.M).group(1)
+
+
+def test_certificate_verifies_with_the_run_s_ca(start, tmp_path):
+    run = start().ready()
+    run.leaf_key()
+    der = run.sign(HOST)
+    leaf = x509.load_der_x509_certificate(der)
+    names = leaf.extensions.get_extension_for_class(
+        x509.SubjectAlternativeName).value
+    assert names.get_values_for_type(x509.DNSName) == [HOST]
+    (tmp_path / "ca.pem").write_bytes(run.ca_pem)
+    (tmp_path / "leaf.pem").write_text(ssl.DER_cert_to_PEM_cert(der))
+    command = ["openssl", "verify", "-x509_strict", "-purpose", "sslserver",
+               "-auth_level", "2", "-CAfile", tmp_path / "ca.pem"]
+    good = command + ["-verify_hostname", HOST, tmp_path / "leaf.pem"]
+    bad = command + ["-verify_hostname", "b.test", tmp_path / "leaf.pem"]
+    assert subprocess.run(good, capture_output=True).returncode == 0
+    assert subprocess.run(bad, capture_output=True).returncode != 0
+
+
+def test_certificate_for_a_name_that_is_none_is_empty(start):
+    run = start().ready()
+    run.leaf_key()
+    for name in ("*.test", "", "127.0.0.1", "A.test", "a.test.", "a\0b.test"):
+        assert run.sign(name) == b""
+    assert run.sign(HOST) != b""
+
+
+def test_two_runs_do_not_trust_each_other(start):
+    assert start().ready().ca_pem != start().ready().ca_pem
+
+
+def test_a_second_leaf_key_ends_the_vault(start):
+    run = start().ready()
+    run.leaf_key()
+    run.leaf_key()
+    assert "already set" in run.fault()
+
+
+def test_no_ca_unless_wanted(start):
+    run = start(want_ca=0).ready()
+    assert run.ca_pem == b""
+    assert run.grant() == 1 and run.redeem() == SECRET
+    run.leaf_key()
+    assert "no CA" in run.fault()
+
+
+def test_ticket_is_good_for_one_redemption_at_its_place(start):
+    run = start().ready()
+    assert run.redeem() is None
+    assert run.grant() == 1
+    assert run.redeem() == SECRET
+    assert run.redeem() is None
+    for elsewhere in ({"host": "evil.test"}, {"port": 8443}):
+        assert run.grant() == 1
+        assert run.redeem(**elsewhere) is None
+        assert run.redeem() is None
+    assert run.grant() == 1
+    assert run.redeem(ticket=OTHER_TICKET) is None
+    assert run.redeem() == SECRET
+
+
+def test_unknown_secret_is_not_granted(start):
+    run = start().ready()
+    assert run.grant(secret=1) == 0
+    assert run.redeem() is None
+    assert run.grant() == 1
+
+
+@pytest.mark.parametrize("value", [
+    b"", b"\n", b"two\nlines\n", b"two words", b"caf\xc3\xa9", b"a\0b",
+    b"x" * 16385])
+def test_unfit_source_is_a_fault_that_does_not_tell_it(start, value):
+    text = start(secrets=[("GOOD", b"fine"), ("TOKEN", value)]).fault()
+    assert text.startswith("secret TOKEN: ")
+    assert value.strip() == b"" or value.decode("latin-1") not in text
+
+
+def test_source_may_be_a_file_or_come_slowly(start, tmp_path):
+    path = tmp_path / "token"
+    path.write_bytes(b"from-a-file\n")
+    slow_read, slow_write = os.pipe()
+    run = start(secrets=[("FILE", os.open(path, os.O_RDONLY)),
+                         ("SLOW", slow_read)])
+    os.write(slow_write, b"in-two-")
+    time.sleep(.05)
+    os.write(slow_write, b"parts\n")
+    os.close(slow_write)
+    run.ready()
+    assert run.grant(secret=0) and run.redeem() == b"from-a-file"
+    assert run.grant(secret=1) and run.redeem() == b"in-two-parts"
+
+
+def test_vault_ends_with_warden_even_while_a_source_hangs(start):
+    hanging_read, hanging_write = os.pipe()
+    run = start(secrets=[("SLOW", hanging_read)])
+    time.sleep(.05)
+    assert run.process.poll() is None
+    run.warden.close()
+    assert run.process.wait(10) == 0
+    os.close(hanging_write)
+
+
+def test_nobody_is_answered_before_ready(start):
+    hanging_read, hanging_write = os.pipe()
+    run = start(secrets=[("SLOW", hanging_read)])
+    run.dial.send("REDEEM", ticket=TICKET, host=HOST, port=PORT)
+    run.dial.end.settimeout(.2)
+    with pytest.raises(TimeoutError):
+        run.dial.receive()
+    os.write(hanging_write, b"value")
+    os.close(hanging_write)
+    run.ready()
+    run.dial.end.settimeout(10)
+    assert run.dial.expect("LEASE").ok == 0
+
+
+def test_message_of_another_role_ends_the_vault(start):
+    run = start().ready()
+    run.edge.send("REDEEM", ticket=TICKET, host=HOST, port=PORT)
+    run.fault()
+
+
+def test_vault_is_confined_and_its_memory_locked(start):
+    run = start().ready()
+    assert status(run, "Seccomp") == "2"
+    assert status(run, "NoNewPrivs") == "1"
+    assert int(status(run, "CapEff"), 16) == 0
+    assert int(status(run, "VmLck").split()[0]) >= 4
+    assert not status(run, "Uid").startswith("0\t") or os.getuid() != 0
