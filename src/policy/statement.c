@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "json.h"
+#include "lexer.h"
 
 enum {
 	SHOWN_NAME = 80,	/* bytes of a file's name in a message */
@@ -42,23 +43,33 @@ static struct sv line_around(struct sv text, size_t *at)
 /* Two lines: what was written, and a caret below offset `at` of it. */
 static void put_pointed(struct buf *b, struct sv line, size_t at)
 {
-	size_t from = 0;
-	size_t cut;
+	auto_buf struct buf shown = buf_new(SHOWN_LINE + 4);
+	size_t from = 0, n;
+	bool plain;
 
 	if (line.n > SHOWN_LINE && at > SHOWN_LINE / 2)
 		from = at - SHOWN_LINE / 2;
-	while (from > 0 && from < line.n && is_continuation_byte(line.p[from]))
+	/* Not into the middle of a character, which has at most 4 bytes. */
+	for (int i = 0; i < 3 && from > 0 && from < line.n &&
+			is_continuation_byte(line.p[from]); i++)
 		from--;
-	cut = line.n - from > SHOWN_LINE ? SHOWN_LINE : line.n - from;
-	while (from + cut < line.n && is_continuation_byte(line.p[from + cut]))
-		cut--;
+	n = line.n - from > SHOWN_LINE ? SHOWN_LINE : line.n - from;
+	for (int i = 0; i < 3 && n > 0 && from + n < line.n &&
+			is_continuation_byte(line.p[from + n]); i++)
+		n--;
+	for (size_t i = from; i < from + n; i++)
+		buf_putc(&shown, line.p[i] == '\t' ? ' ' : line.p[i]);
+	/* The error may be just that these bytes are not for a terminal. */
+	plain = lexer_is_plain(buf_sv(&shown));
+	for (size_t i = 0; !plain && i < shown.n; i++)
+		if (shown.p[i] < ' ' || shown.p[i] == 0x7f)
+			shown.p[i] = '?';
 	buf_puts(b, from ? "\n  ..." : "\n  ");
-	for (size_t i = from; i < from + cut; i++)
-		buf_putc(b, line.p[i] == '\t' ? ' ' : line.p[i]);
-	buf_puts(b, from + cut < line.n ? "...\n  " : "\n  ");
+	buf_put(b, buf_sv(&shown));
+	buf_puts(b, from + n < line.n ? "...\n  " : "\n  ");
 	buf_puts(b, from ? "   " : "");
-	for (size_t i = from; i < at && i < from + cut; i++)
-		if (!is_continuation_byte(line.p[i]))
+	for (size_t i = 0; i < shown.n && from + i < at; i++)
+		if (!plain || !is_continuation_byte(shown.p[i]))
 			buf_putc(b, ' ');
 	buf_putc(b, '^');
 }

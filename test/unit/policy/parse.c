@@ -245,6 +245,22 @@ static void test_parse_error_of_a_long_line_stays_whole(void)
 	CHECK(strstr(e.msg, "^") != NULL);
 }
 
+static void test_parse_error_shows_no_control_characters(void)
+{
+	char text[200];
+	auto_policy struct policy p;
+	struct err e = { 0 };
+
+	/* Continuation bytes without a character, and an escape sequence. */
+	memset(text, 0x80, sizeof text);
+	memcpy(text, "read \x1b[2J", 9);
+	text[sizeof text - 1] = '\0';
+	CHECK_INT(policy_of(text, &p, &e), -1);
+	for (size_t i = 0; e.msg[i]; i++)
+		CHECK((e.msg[i] >= ' ' && e.msg[i] < 0x7f) ||
+		      e.msg[i] == '\n');
+}
+
 static void test_policy_flag_is_one_statement(void)
 {
 	struct policy_source s = source_of("");
@@ -355,6 +371,7 @@ int main(void)
 	RUN(test_parse_refused_text_says_why);
 	RUN(test_parse_error_points_at_the_word);
 	RUN(test_parse_error_of_a_long_line_stays_whole);
+	RUN(test_parse_error_shows_no_control_characters);
 	RUN(test_policy_flag_is_one_statement);
 	RUN(test_profile_circle_is_read_once);
 	RUN(test_policy_check_ignores_the_order_of_statements);
