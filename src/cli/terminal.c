@@ -125,13 +125,25 @@ static int copy_mode(struct terminal *t, struct err *e)
 	return pty_copy_size(t->user_fd, t->pty_fd, e);
 }
 
+/*
+ * By /dev/tty where it is our controlling terminal, which works also when its
+ * owner is another user (after su).  A terminal that cannot be opened again is
+ * shared: writes to it may then block.
+ */
 static int open_again(int fd, struct err *e)
 {
-	char path[32];
-	int again;
+	const int flags = O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC;
+	char path[32] = "/dev/tty";
+	int again = -1;
 
-	(void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-	again = open(path, O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
+	if (tcgetsid(fd) == getsid(0))
+		again = open(path, flags);
+	if (again < 0) {
+		(void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+		again = open(path, flags);
+	}
+	if (again < 0 && (errno == EACCES || errno == ENOENT))
+		again = fcntl(fd, F_DUPFD_CLOEXEC, 3);
 	if (again < 0)
 		return err_sys(e, "open the terminal");
 	return again;

@@ -10,16 +10,18 @@
  * --fail N makes step N of the plan fail; --steps prints how many there are.
  * The exit status is what `stockade run` would give.
  */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <poll.h>
-#include <signal.h>
+#include <sys/signalfd.h>
 #include <sys/wait.h>
 
 #include "io.h"
 #include "launch.h"
+#include "loop.h"
 #include "own.h"
 #include "parse.h"
+#include "terminal.h"
 
 enum { LIST_MAX = 16 };
 
@@ -89,53 +91,98 @@ static char **parse(int argc, char **argv, struct options *o, struct policy *p,
 	return argv + i;
 }
 
-/* Until the command has ended; what the inner terminal says goes out. */
-static int follow(struct sandbox *sb)
+struct follow {
+	struct loop *loop;
+	struct sandbox *sb;
+	struct terminal terminal;
+	struct watch control, signals;
+	int status;
+};
+
+static void on_control(struct watch *w, uint32_t events)
 {
-	for (;;) {
-		struct pollfd fds[2] = {
-			{ .fd = sb->control_fd, .events = POLLIN },
-			{ .fd = sb->pty_fd, .events = POLLIN },
-		};
-		struct sandbox_event event;
-		char text[4096];
+	struct follow *f = container_of(w, struct follow, control);
+	struct sandbox_event event = sandbox_next(f->sb);
+	struct err e;
 
-		if (poll(fds, 2, -1) < 0)
-			return LAUNCH_FAILED;
-		if (fds[1].revents) {
-			ssize_t n = read(sb->pty_fd, text, sizeof text);
-
-			if (n > 0)
-				(void)!write(1, text, (size_t)n);
-			else
-				close_fd(&sb->pty_fd);
-			continue;
-		}
-		event = sandbox_next(sb);
-		if (event.kind == SANDBOX_LOST)
-			return LAUNCH_FAILED;
-		if (event.kind == SANDBOX_EXITED)
-			return WIFSIGNALED(event.value) ?
-				       128 + WTERMSIG(event.value) :
-				       WEXITSTATUS(event.value);
+	(void)events;
+	if (event.kind == SANDBOX_NOTHING)
+		return;
+	if (event.kind == SANDBOX_STOPPED) {
+		terminal_suspend(&f->terminal);
+		if (sandbox_signal(f->sb, SIGCONT, &e) == 0)
+			return;
 	}
+	f->status = LAUNCH_FAILED;
+	if (event.kind == SANDBOX_EXITED)
+		f->status = WIFSIGNALED(event.value) ?
+				    128 + WTERMSIG(event.value) :
+				    WEXITSTATUS(event.value);
+	loop_stop(f->loop);
+}
+
+static void on_signal(struct watch *w, uint32_t events)
+{
+	struct follow *f = container_of(w, struct follow, signals);
+	struct signalfd_siginfo info;
+
+	(void)events;
+	if (read(w->fd, &info, sizeof info) == sizeof info)
+		terminal_signal(&f->terminal, (int)info.ssi_signo);
+}
+
+static int watch_signals(struct follow *f, struct err *e)
+{
+	sigset_t set;
+	int fd;
+
+	(void)sigemptyset(&set);
+	(void)sigaddset(&set, SIGWINCH);
+	(void)sigaddset(&set, SIGCONT);
+	(void)sigprocmask(SIG_BLOCK, &set, NULL);
+	fd = signalfd(-1, &set, SFD_CLOEXEC);
+	if (fd < 0)
+		return err_sys(e, "signalfd");
+	f->signals.ready = on_signal;
+	return loop_watch(f->loop, &f->signals, fd, EPOLLIN, e);
+}
+
+static int follow(struct follow *f, struct sv ca, struct err *e)
+{
+	static const int stdio[3] = { 0, 1, 2 };
+
+	f->loop = loop_new(e);
+	if (!f->loop || sandbox_prepared(f->sb, e) < 0)
+		return -1;
+	if (f->sb->pty_fd >= 0 &&
+	    (terminal_open(&f->terminal, f->loop, stdio,
+			   steal_fd(&f->sb->pty_fd), e) < 0 ||
+	     watch_signals(f, e) < 0))
+		return -1;
+	f->control.ready = on_control;
+	if (sandbox_go(f->sb, ca, e) < 0 ||
+	    loop_watch(f->loop, &f->control, f->sb->control_fd, EPOLLIN, e) < 0)
+		return -1;
+	return loop_run(f->loop, e);
 }
 
 static int launch(const struct plan *plan, struct sv ca)
 {
 	struct sandbox sb;
+	struct follow f = { .sb = &sb };
 	struct err e = { 0 };
-	int status;
+	int rc = sandbox_start(plan, &sb, &e);
 
-	if (sandbox_start(plan, &sb, &e) < 0 || sandbox_prepared(&sb, &e) < 0 ||
-	    sandbox_go(&sb, ca, &e) < 0) {
-		status = sb.status;
-		sandbox_kill(&sb);
-		die(status, e.msg);
-	}
-	status = follow(&sb);
+	if (rc == 0)
+		rc = follow(&f, ca, &e);
+	if (rc < 0)
+		f.status = sb.status;
 	sandbox_kill(&sb);
-	return status;
+	terminal_close(&f.terminal);
+	loop_free(f.loop);
+	if (rc < 0)
+		die(f.status, e.msg);
+	return f.status;
 }
 
 int main(int argc, char **argv)
