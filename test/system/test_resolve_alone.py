@@ -12,6 +12,7 @@ import time
 import pytest
 
 import wire
+from conftest import needs_cell
 
 
 class Resolve:
@@ -56,6 +57,18 @@ def listener():
         yield server
 
 
+@pytest.fixture
+def everywhere():
+    """The port of a server at every address of this namespace."""
+    with socket.create_server(("", 0)) as four:
+        port = four.getsockname()[1]
+        with socket.socket(socket.AF_INET6) as six:
+            six.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+            six.bind(("::", port))
+            six.listen()
+            yield port
+
+
 LITERALS = ["127.0.0.1", "10.0.0.1", "::1", "[::1]", "2130706433", "0x7f.1",
             "127.1", "0177.0.0.1", "0", "1.1.1.1", "169.254.169.254",
             "::ffff:127.0.0.1", "fe80::1%lo", "127.0.0.1.", "2606:4700::1111"]
@@ -80,17 +93,30 @@ def test_a_special_name_is_refused(resolve, host):
         b"the name never means a public host"
 
 
-def test_a_name_of_a_forbidden_address_is_refused(resolve, listener):
-    """The host's own name is in its hosts file, with a private address."""
-    name = socket.gethostname()
-    try:
-        address = socket.gethostbyname(name)
-    except OSError:
-        address = None
-    if address is None or "." in name and name.endswith(".internal"):
-        pytest.skip("this host's name has no address")
-    error = resolve.connect(name, listener.getsockname()[1]).error
-    assert error.startswith(b"resolves only to forbidden addresses (")
+FORBIDDEN = {
+    "loopback.test": b"127.0.0.1: loopback",
+    "loopback6.test": b"::1: loopback",
+    "private.test": b"10.0.0.7: private",
+    "metadata.test": b"169.254.169.254: cloud metadata",
+    "shared.test": b"100.64.0.7: shared by a carrier",
+    "unique.test": b"fd00::7: private",
+    "mapped.test": b"::ffff:127.0.0.1: loopback",
+}
+
+
+@needs_cell
+@pytest.mark.parametrize("host", FORBIDDEN)
+def test_a_name_of_a_forbidden_address_is_refused(resolve, everywhere, host):
+    assert resolve.connect(host, everywhere).error == \
+        b"resolves only to forbidden addresses (%s)" % FORBIDDEN[host]
+
+
+@needs_cell
+@pytest.mark.parametrize("host", ["public.test", "twice.test", "mixed.test"])
+def test_a_public_address_of_a_name_is_dialled(resolve, everywhere, host):
+    told = resolve.connect(host, everywhere)
+    assert told.error == b""
+    assert told.address == b"93.184.216.34:%d" % everywhere
 
 
 def test_a_name_that_does_not_exist(resolve):
@@ -110,11 +136,7 @@ def test_via_reaches_exactly_that_endpoint(resolve, listener):
 
 
 def test_via_ipv6(resolve):
-    try:
-        server = socket.create_server(("::1", 0), family=socket.AF_INET6)
-    except OSError:
-        pytest.skip("no IPv6 loopback")
-    with server:
+    with socket.create_server(("::1", 0), family=socket.AF_INET6) as server:
         port = server.getsockname()[1]
         told = resolve.connect("six.test", 80, via=f"[::1]:{port}")
     assert (told.error, told.address) == (b"", b"[::1]:%d" % port)
