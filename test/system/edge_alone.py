@@ -250,10 +250,10 @@ class Vault:
 class Edge:
     """stockade-edge with a listener on one port, and its neighbours."""
 
-    def __init__(self, place, port=80, vault=None):
+    def __init__(self, place, port=80, vault=None, descriptors=None):
         self.place, self.port = place, port
         self.streams, self.agents = {}, []
-        self.process, self.warden = wire.start_helper("edge")
+        self.process, self.warden = wire.start_helper("edge", descriptors)
         listener = place.socket("listen", port)
         dns = place.socket("dns")
         fds = [listener.fileno(), dns.fileno()]
@@ -337,12 +337,21 @@ class Edge:
         raise AssertionError(f"unexpected {got}")
 
     def memory(self):
-        """Resident kilobytes."""
+        """Resident kilobytes; 0 under a sanitizer, which needs its own."""
+        with open(f"/proc/{self.process.pid}/maps") as maps:
+            if "libasan" in maps.read():
+                return 0
         with open(f"/proc/{self.process.pid}/status") as status:
             for line in status:
                 if line.startswith("VmRSS:"):
                     return int(line.split()[1])
         raise AssertionError("no VmRSS")
+
+    def cpu(self):
+        """Seconds of processor time."""
+        with open(f"/proc/{self.process.pid}/stat") as stat:
+            used = stat.read().rsplit(")", 1)[1].split()[11:13]
+        return sum(map(int, used)) / os.sysconf("SC_CLK_TCK")
 
     def close(self):
         alive = self.process.poll() is None

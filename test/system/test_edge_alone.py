@@ -5,6 +5,7 @@ Every refusal is looked at from both sides: what the agent reads, and that
 nothing reached warden but the record of it.
 """
 import json
+import random
 import socket
 import threading
 import time
@@ -434,6 +435,13 @@ def test_websockets_are_refused_with_426(edge, agent):
     assert edge.is_quiet()
 
 
+def test_upgrades_to_http2_are_not_carried(edge, agent):
+    agent.send(f"GET / HTTP/1.1\r\nHost: {HOST}\r\nUpgrade: h2c\r\n"
+               "Connection: Upgrade, HTTP2-Settings\r\n"
+               "HTTP2-Settings: AAMAAABkAAQAAP__\r\n\r\n")
+    assert edge.request().fields == b""
+
+
 def test_a_literal_address_is_never_dialled(edge):
     agent = edge.connect("203.0.113.9", literal=True)
     agent.send("GET / HTTP/1.1\r\nHost: 203.0.113.9\r\n\r\n")
@@ -668,3 +676,56 @@ def test_idle_connections_cost_little(edge, agent):
         exchange(edge, agent, b"x", length=1)
         agent.response()
     assert edge.memory() - before < 2048
+
+
+def test_more_connections_than_descriptors_wait(place):
+    edge = Edge(place, descriptors=100)
+    agents = [edge.connect(HOST) for _ in range(40)]
+    for agent in agents:
+        agent.send(GET)
+    served = [edge.request() for _ in range(18)]
+    assert edge.is_quiet()
+    before = edge.cpu()
+    time.sleep(1)
+    assert edge.cpu() - before < 0.2
+    for request in served:
+        edge.deny(request)
+    for agent in agents[:18]:
+        agent.close()
+    for _ in range(18):
+        while edge.warden.receive().kind != "REQUEST":
+            pass
+    edge.close()
+
+
+def test_a_silent_connection_costs_no_time(edge, agent):
+    agent.send(GET)
+    edge.request()
+    agent.send(GET * 10)
+    before = edge.cpu()
+    time.sleep(1)
+    assert edge.cpu() - before < 0.1
+
+
+def test_noise_hurts_nobody(edge):
+    noise = random.Random(1)
+    for _ in range(300):
+        agent = edge.connect("203.0.113.1", literal=True)
+        seed = noise.choice([GET, "POST / HTTP/1.1\r\n\r\n", "\x16\x03\x01"])
+        data = bytearray(seed.encode("latin-1") * noise.randint(1, 3)
+                         + noise.randbytes(noise.randint(0, 300)))
+        for _ in range(noise.randint(0, 8)):
+            data[noise.randrange(len(data))] = noise.randrange(256)
+        agent.send(bytes(data))
+        if noise.random() < 0.5:
+            agent.socket.shutdown(socket.SHUT_WR)
+        agent.close()
+    for _ in range(300):
+        with edge.place.socket("udp4") as s:
+            s.sendto(noise.randbytes(noise.randint(0, 600)),
+                     ("198.18.0.53", 53))
+    agent = edge.connect(HOST)
+    agent.send(GET)
+    while (message := edge.warden.receive()).kind != "REQUEST":
+        assert message.kind == "REFUSED"
+    assert message.host == b"api.example"

@@ -7,6 +7,7 @@ means here what it means in the program.
 import array
 import os
 import re
+import resource
 import socket
 import struct
 import subprocess
@@ -105,14 +106,18 @@ class Channel:
         self.end.close()
 
 
-def start_helper(role):
-    """Starts stockade-ROLE as warden does; the process and warden's end."""
+def start_helper(role, descriptors=None):
+    """Starts stockade-ROLE as warden does; the process and warden's end.
+    descriptors: the most that it may hold."""
     ours, theirs = pair()
     program = os.path.join(BUILD, "src", "stockade-" + role)
 
     def arrange():
         os.dup2(theirs.fileno(), 3)
         os.set_inheritable(3, True)
+        if descriptors:
+            resource.setrlimit(resource.RLIMIT_NOFILE,
+                               (descriptors, descriptors))
 
     helper = subprocess.Popen(
         [program], env={}, stdin=subprocess.DEVNULL,
