@@ -140,6 +140,10 @@ static int quoted_part(struct lexer *l, struct buf *b, struct err *e)
 		if (peek(l, 0) == '\n')
 			return lexer_error(l, from, e,
 					   "this quote is not closed");
+		/* It looks like blanks, and JSON strings have none either. */
+		if (peek(l, 0) == '\t')
+			return lexer_error(l, l->at, e,
+					   "a tab cannot be part of a word");
 		if (quote == '"' && peek(l, 0) == '\\') {
 			l->at++;
 			if (peek(l, 0) != '"' && peek(l, 0) != '\\')

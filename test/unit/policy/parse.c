@@ -113,6 +113,7 @@ static const struct {
 	{ "read 'abc", "not closed" },
 	{ "read \"abc\ndef\"", "not closed" },
 	{ "read \"\\n\"", "only \\\" and \\\\ are known" },
+	{ "read \"a\tb\"", "a tab cannot be" },
 	{ "read a\\b", "may only end a line" },
 	{ "read a \\", "cannot be continued" },
 	{ "read a\x01", "a control, invisible" },
