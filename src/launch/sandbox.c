@@ -4,9 +4,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
 
 #include "control.h"
 #include "init.h"
@@ -76,6 +79,34 @@ static int map_ids(const struct plan *plan, struct sandbox *sb, pid_t pid,
 	return control_send(sb->control_fd, &note, SV(""), e);
 }
 
+/* A pipe, not a FIFO that has a name in some directory. */
+static bool is_unnamed(int fd)
+{
+	struct statfs fs;
+
+	return fstatfs(fd, &fs) == 0 && fs.f_type == PIPEFS_MAGIC;
+}
+
+/*
+ * `cat /dev/stdin` opens the pipe again, which its owner may.  A pipe that root
+ * made belongs to root, whom the agent is not.
+ */
+static int give_pipes(const struct plan *plan, struct err *e)
+{
+	for (int i = 0; i < 3; i++) {
+		struct stat st;
+
+		if (fstat(plan->stdio_fd[i], &st) < 0)
+			return err_sys(e, "identify descriptor %d", i);
+		if (S_ISFIFO(st.st_mode) && st.st_uid == 0 &&
+		    is_unnamed(plan->stdio_fd[i]) &&
+		    fchown(plan->stdio_fd[i], plan->host_uid,
+			   plan->host_gid) < 0)
+			return err_sys(e, "give away descriptor %d", i);
+	}
+	return 0;
+}
+
 int sandbox_start(const struct plan *plan, struct sandbox *ret, struct err *e)
 {
 	pid_t pid = -1;
@@ -86,7 +117,8 @@ int sandbox_start(const struct plan *plan, struct sandbox *ret, struct err *e)
 	};
 	if (clone_init(plan, ret, &pid, e) < 0)
 		return -1;
-	if (plan->as_root && map_ids(plan, ret, pid, e) < 0)
+	if (plan->as_root && (give_pipes(plan, e) < 0 ||
+			      map_ids(plan, ret, pid, e) < 0))
 		return err_ctx(e, "identity");
 	return 0;
 }
