@@ -14,6 +14,7 @@
  */
 #include "run.h"
 
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,6 +38,7 @@ struct run {
 	struct warden warden;
 	struct plan plan;
 	struct sandbox sandbox;
+	struct terminal terminal;
 	bool has_record, has_warden, has_plan, has_sandbox;
 	struct launch_variable *variables;	/* owned */
 	char cwd[PATH_MAX];
@@ -46,10 +48,18 @@ struct run_flags {
 	bool explain, json;
 };
 
-static void run_fini(struct run *r)
+/* Nothing runs any more, and the user's terminal is the user's. */
+static void end_sandbox(struct run *r)
 {
 	if (r->has_sandbox)
 		sandbox_kill(&r->sandbox);
+	r->has_sandbox = false;
+	terminal_close(&r->terminal);
+}
+
+static void run_fini(struct run *r)
+{
+	end_sandbox(r);
 	if (r->has_warden)
 		warden_fini(&r->warden);
 	if (r->has_plan)
@@ -153,6 +163,14 @@ static int explain(struct run *r, char **argv, bool json, struct err *e)
 	return 0;
 }
 
+static int open_terminal(struct run *r, struct err *e)
+{
+	const int stdio[3] = { STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO };
+
+	return terminal_open(&r->terminal, r->loop, stdio,
+			     steal_fd(&r->sandbox.pty_fd), e);
+}
+
 /* The sandbox and vault come up side by side; then the command executes. */
 static int start(struct run *r, char **argv, struct err *e)
 {
@@ -181,6 +199,8 @@ static int start(struct run *r, char **argv, struct err *e)
 	 */
 	if (prctl(PR_SET_DUMPABLE, 0) < 0)
 		return err_sys(e, "prctl PR_SET_DUMPABLE");
+	if (r->sandbox.pty_fd >= 0 && open_terminal(r, e) < 0)
+		return -1;
 	return sandbox_go(&r->sandbox, buf_sv(&r->warden.ca_pem), e);
 }
 
@@ -195,6 +215,15 @@ static int status_of_failure(const struct run *r, const struct err *e)
 	return status;
 }
 
+/* To a person; a program reads the log. */
+static void tell_denials(const struct run *r)
+{
+	if (r->warden.denied && isatty(STDERR_FILENO))
+		(void)fprintf(stderr, "stockade: %" PRIu64 " denied: "
+			      "`stockade log %s --denied` says why\n",
+			      r->warden.denied, r->record.id);
+}
+
 static int run(struct run *r, char **argv, struct err *e)
 {
 	struct supervision s;
@@ -204,19 +233,23 @@ static int run(struct run *r, char **argv, struct err *e)
 	if (!r->loop || supervise_signals(&s, e) < 0)
 		return -1;
 	if (start(r, argv, e) < 0) {
-		status = status_of_failure(r, e);
+		end_sandbox(r);
 		supervise_fini(&s);
+		status = status_of_failure(r, e);
 		if (r->record.trail.fd >= 0)
 			run_record_failed(&r->record, e);
 		return status;
 	}
-	status = supervise(&s, r->loop, &r->warden, &r->sandbox,
-			   r->policy.time_limit_ms, e);
+	s.loop = r->loop;
+	s.warden = &r->warden;
+	s.sandbox = &r->sandbox;
+	s.terminal = r->plan.wants_pty ? &r->terminal : NULL;
+	status = supervise(&s, r->policy.time_limit_ms, e);
 	supervise_fini(&s);
-	sandbox_kill(&r->sandbox);
-	r->has_sandbox = false;
+	end_sandbox(r);
 	if (run_record_end(&r->record, &r->warden, status, e) < 0)
 		return -1;
+	tell_denials(r);
 	return status;
 }
 

@@ -17,8 +17,8 @@
 
 enum { GRACE_MS = 2000, INTERRUPTS_MAX = 3 };
 
-static const int forwarded[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1,
-				 SIGUSR2 };
+static const int taken[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1,
+			     SIGUSR2, SIGWINCH, SIGCONT };
 
 int supervise_signals(struct supervision *s, struct err *e)
 {
@@ -26,8 +26,8 @@ int supervise_signals(struct supervision *s, struct err *e)
 
 	*s = (struct supervision){ .signal_fd = -1, .status = -1 };
 	(void)sigemptyset(&set);
-	for (size_t i = 0; i < countof(forwarded); i++)
-		(void)sigaddset(&set, forwarded[i]);
+	for (size_t i = 0; i < countof(taken); i++)
+		(void)sigaddset(&set, taken[i]);
 	/* A reader that went away must not kill us with the run half ended. */
 	(void)signal(SIGPIPE, SIG_IGN);
 	(void)signal(SIGCHLD, SIG_DFL);
@@ -57,25 +57,38 @@ static void kill_sandbox(struct supervision *s)
 	finish(s, 128 + SIGKILL);
 }
 
+static bool asks_for_an_end(int number)
+{
+	return number != SIGUSR1 && number != SIGUSR2;
+}
+
+/* False when the sandbox is gone, or is to go. */
+static bool take_signal(struct supervision *s, int number)
+{
+	struct err e = { 0 };
+
+	if (number == SIGWINCH || number == SIGCONT) {
+		if (s->terminal)
+			terminal_signal(s->terminal, number);
+		return true;
+	}
+	if (asks_for_an_end(number) && ++s->interrupts == INTERRUPTS_MAX) {
+		kill_sandbox(s);
+		return false;
+	}
+	/* Fails only when it is over anyway. */
+	return sandbox_signal(s->sandbox, number, &e) == 0;
+}
+
 static void signals_ready(struct watch *w, uint32_t events)
 {
 	struct supervision *s = container_of(w, struct supervision, signals);
 	struct signalfd_siginfo info;
-	struct err e = { 0 };
 
 	(void)events;
-	while (read(s->signal_fd, &info, sizeof info) == sizeof info) {
-		int number = (int)info.ssi_signo;
-
-		if (number != SIGUSR1 && number != SIGUSR2 &&
-		    ++s->interrupts == INTERRUPTS_MAX) {
-			kill_sandbox(s);
+	while (read(s->signal_fd, &info, sizeof info) == sizeof info)
+		if (!take_signal(s, (int)info.ssi_signo))
 			return;
-		}
-		/* Fails only when it is over anyway. */
-		if (sandbox_signal(s->sandbox, number, &e) < 0)
-			return;
-	}
 }
 
 static int exit_status(int wait_status)
@@ -83,6 +96,19 @@ static int exit_status(int wait_status)
 	if (WIFSIGNALED(wait_status))
 		return 128 + WTERMSIG(wait_status);
 	return WEXITSTATUS(wait_status);
+}
+
+/* Ctrl-Z inside: our own job stops, and what continues it continues both. */
+static void command_stopped(struct supervision *s)
+{
+	struct err e = { 0 };
+
+	if (s->terminal)
+		terminal_suspend(s->terminal);
+	else
+		(void)raise(SIGSTOP);
+	if (sandbox_signal(s->sandbox, SIGCONT, &e) < 0)
+		kill_sandbox(s);
 }
 
 static void control_ready(struct watch *w, uint32_t events)
@@ -103,6 +129,7 @@ static void control_ready(struct watch *w, uint32_t events)
 			finish(s, 128 + SIGKILL);
 			return;
 		case SANDBOX_STOPPED:
+			command_stopped(s);
 			break;
 		}
 	}
@@ -125,31 +152,29 @@ static void limit_reached(struct timer *t)
 
 static void network_failed(struct warden *w)
 {
+	/* The terminal may be raw: the line brings its own return. */
 	(void)fprintf(stderr, "stockade: the network of this run has ended: "
-		      "%s\n", w->fault.msg);
+		      "%s%s\n", w->fault.msg, isatty(STDERR_FILENO) ? "\r" : "");
 }
 
-int supervise(struct supervision *s, struct loop *l, struct warden *w,
-	      struct sandbox *sb, uint64_t limit_ms, struct err *e)
+int supervise(struct supervision *s, uint64_t limit_ms, struct err *e)
 {
-	s->loop = l;
-	s->warden = w;
-	s->sandbox = sb;
 	s->signals.ready = signals_ready;
 	s->control.ready = control_ready;
 	s->limit.fired = limit_reached;
-	w->failed = network_failed;
-	if (w->fault.kind)
-		network_failed(w);
-	if (loop_watch(l, &s->signals, s->signal_fd, EPOLLIN, e) < 0 ||
-	    loop_watch(l, &s->control, sb->control_fd, EPOLLIN, e) < 0)
+	s->warden->failed = network_failed;
+	if (s->warden->fault.kind)
+		network_failed(s->warden);
+	if (loop_watch(s->loop, &s->signals, s->signal_fd, EPOLLIN, e) < 0 ||
+	    loop_watch(s->loop, &s->control, s->sandbox->control_fd, EPOLLIN,
+		       e) < 0)
 		return -1;
 	if (limit_ms)
-		loop_arm(l, &s->limit, limit_ms);
-	if (loop_run(l, e) < 0)
+		loop_arm(s->loop, &s->limit, limit_ms);
+	if (loop_run(s->loop, e) < 0)
 		return -1;
-	loop_disarm(l, &s->limit);
-	loop_forget(l, &s->control);
-	loop_forget(l, &s->signals);
+	loop_disarm(s->loop, &s->limit);
+	loop_forget(s->loop, &s->control);
+	loop_forget(s->loop, &s->signals);
 	return s->timed_out ? STATUS_TIME_LIMIT : s->status;
 }

@@ -4,12 +4,14 @@
 #define CLI_SUPERVISE_H
 
 #include "launch.h"
+#include "terminal.h"
 #include "warden.h"
 
 struct supervision {
-	struct loop *loop;
+	struct loop *loop;		/* all borrowed */
 	struct warden *warden;
 	struct sandbox *sandbox;
+	struct terminal *terminal;	/* NULL without one */
 	int signal_fd;			/* owned */
 	struct watch signals, control;
 	struct timer limit;
@@ -22,9 +24,9 @@ enum { STATUS_TIME_LIMIT = 124 };
 
 /* Takes the signals that ask for an end, before anything is started. */
 must_check int supervise_signals(struct supervision *s, struct err *e);
-/* Until the command has ended; its exit status, or -1. */
-int supervise(struct supervision *s, struct loop *l, struct warden *w,
-	      struct sandbox *sb, uint64_t limit_ms, struct err *e);
+/* Until the command has ended; its exit status, or -1.  loop, warden, sandbox
+ * and terminal are set by the caller; limit_ms 0 is none. */
+int supervise(struct supervision *s, uint64_t limit_ms, struct err *e);
 void supervise_fini(struct supervision *s);
 
 #endif
