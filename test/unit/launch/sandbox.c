@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Every step of a launch, made to fail, ends in an error, and the command has
+ * not run: it would have left a file.
+ */
+#include "launch.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "parse.h"
+#include "tap.h"
+
+static char work[64], marker[80];
+static struct policy policy;
+static struct plan plan;
+static int null_fd = -1;
+
+/* For each launch anew: the mapped trees of one by root are used up by it. */
+static void make_plan(void)
+{
+	char *const argv[] = { (char[]){ "touch" }, marker, NULL };
+	struct launch_input in = {
+		.argv = argv, .environ = environ, .cwd = work,
+		.wants_ca = true, .stdio = { null_fd, null_fd, null_fd },
+	};
+	struct err e;
+
+	plan_free(&plan);
+	if (plan_build(&plan, &policy, &in, &e) < 0)
+		printf("# %s\n", e.msg);
+	CHECK(plan.steps_n > 0);
+}
+
+static void begin(void)
+{
+	struct policy_source source = { .base = sv_str("/tmp") };
+	struct err e;
+
+	null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	(void)snprintf(work, sizeof work, "/tmp/sandbox-XXXXXX");
+	CHECK(mkdtemp(work) != NULL);
+	(void)snprintf(marker, sizeof marker, "%s/marker", work);
+	policy = policy_new();
+	CHECK_INT(policy_flag(&policy, SV("write"), sv_str(work), &source, &e),
+		  0);
+	CHECK_INT(policy_check(&policy, &e), 0);
+	make_plan();
+}
+
+static int launch(struct err *e)
+{
+	struct sandbox sb;
+	struct sandbox_event event = { 0 };
+	int rc = sandbox_start(&plan, &sb, e);
+
+	if (rc == 0)
+		rc = sandbox_prepared(&sb, e);
+	if (rc == 0)
+		rc = sandbox_go(&sb, SV("certificate\n"), e);
+	while (rc == 0 && event.kind == SANDBOX_NOTHING) {
+		event = sandbox_next(&sb);
+		(void)usleep(1000);
+	}
+	if (rc < 0)
+		CHECK_INT(sb.status, LAUNCH_FAILED);
+	else
+		CHECK_INT(event.kind, SANDBOX_EXITED);
+	sandbox_kill(&sb);
+	return rc;
+}
+
+static void test_a_plan_that_holds_runs_the_command(void)
+{
+	struct err e = { 0 };
+
+	CHECK_INT(launch(&e), 0);
+	CHECK_INT(access(marker, F_OK), 0);
+	if (e.kind)
+		printf("# %s\n", e.msg);
+	(void)unlink(marker);
+}
+
+static void test_every_step_that_fails_ends_the_launch(void)
+{
+	for (size_t i = 1; i <= plan_step_count(&plan); i++) {
+		struct err e = { 0 };
+
+		make_plan();
+		plan.fail_step = i;
+		CHECK_INT(launch(&e), -1);
+		CHECK(strstr(e.msg, "made to fail") != NULL);
+		CHECK(access(marker, F_OK) < 0);
+	}
+}
+
+static void test_a_tree_that_was_swapped_ends_the_launch(void)
+{
+	char other[80];
+	struct err e = { 0 };
+
+	make_plan();
+	(void)snprintf(other, sizeof other, "%s.old", work);
+	CHECK_INT(rename(work, other), 0);
+	CHECK_INT(mkdir(work, 0755), 0);
+	/* Started by root, the tree was copied when the plan was made. */
+	if (plan.as_root) {
+		CHECK_INT(launch(&e), 0);
+	} else {
+		CHECK_INT(launch(&e), -1);
+		CHECK(strstr(e.msg, "replaced") != NULL);
+	}
+	CHECK(access(marker, F_OK) < 0);
+	CHECK_INT(rmdir(work), 0);
+	CHECK_INT(rename(other, work), 0);
+	(void)unlink(marker);
+}
+
+int main(void)
+{
+	begin();
+	RUN(test_a_plan_that_holds_runs_the_command);
+	RUN(test_every_step_that_fails_ends_the_launch);
+	RUN(test_a_tree_that_was_swapped_ends_the_launch);
+	CHECK_INT(rmdir(work), 0);
+	plan_free(&plan);
+	policy_free(&policy);
+	return tap_done();
+}
