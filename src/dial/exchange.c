@@ -9,7 +9,6 @@
 #include "transfer.h"
 
 static void transfer(struct exchange *x);
-static void fail(struct exchange *x, uint16_t status, const struct err *e);
 
 static void exchange_free(struct exchange *x)
 {
@@ -77,21 +76,18 @@ static void finish(struct exchange *x)
 	struct stream *s = x->stream;
 	struct msg m = { .kind = MSG_CHUNK_END };
 	/* Else the origin answered early and the request is stuck half-way. */
-	bool whole = outgoing_is_complete(&x->out);
-	bool reusable = whole && x->reusable && !x->deaf;
+	bool reusable = x->reusable && !x->deaf &&
+			outgoing_is_complete(&x->out);
+	bool body_ended = x->out.ended;
 	struct err ignored;
 
 	done(x, x->in.response.status, "");
 	/* Behind DONE, so that the next request finds this one recorded. */
 	(void)channel_send(&s->edge, &m, &ignored);
 	exchange_free(x);
-	if (!whole) {
-		stream_end(s);
-		return;
-	}
 	if (!reusable)
 		upstream_close(&s->upstream);
-	stream_rest(s);
+	stream_rest(s, body_ended);
 }
 
 /* NEED: warden decides and has resolve connect. */
@@ -300,10 +296,7 @@ static void transfer(struct exchange *x)
 		on_stale(x);
 		break;
 	case TRANSFER_OVER:
-		/* In step with edge: its body's end belongs to this request,
-		 * unless the origin did not want to have it. */
-		if (x->out.ended || !outgoing_is_complete(&x->out))
-			finish(x);
+		finish(x);
 		break;
 	case TRANSFER_WAITS:
 		break;
@@ -391,7 +384,11 @@ void exchange_begin(struct stream *s, const struct msg_EXCHANGE *m)
 	struct err e = { 0 };
 
 	if (!x) {
-		(void)err_sys(&e, "allocate an exchange");
+		struct msg done = { .kind = MSG_DONE, .DONE = {
+			.conn = m->conn, .id = m->id,
+			.error = SV("out of memory") } };
+
+		dial_report(s->dial, &done);
 		stream_end(s);
 		return;
 	}

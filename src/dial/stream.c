@@ -57,10 +57,11 @@ static void on_lingered(struct timer *t)
 	remove_stream(container_of(t, struct stream, linger));
 }
 
-void stream_rest(struct stream *s)
+void stream_rest(struct stream *s, bool body_ended)
 {
 	s->exchange = NULL;
-	channel_pause(&s->edge, true);
+	s->draining = !body_ended;
+	channel_pause(&s->edge, body_ended);
 	/* To hear of its end, or of an answer that nobody asked for. */
 	upstream_await(&s->upstream, true, false);
 }
@@ -74,6 +75,13 @@ void stream_end(struct stream *s)
 	loop_arm(s->dial->loop, &s->linger, STREAM_LINGER_MS);
 }
 
+static void drain(struct stream *s, const struct msg *m)
+{
+	s->draining = m->kind != MSG_BODY_END;
+	if (!s->draining && !s->exchange)
+		channel_pause(&s->edge, true);
+}
+
 static int on_message(struct channel *c, struct msg *m, struct err *e)
 {
 	struct stream *s = container_of(c, struct stream, edge);
@@ -83,9 +91,11 @@ static int on_message(struct channel *c, struct msg *m, struct err *e)
 		return -1;
 	if (s->over)
 		return 0;
-	if (!s->exchange)
+	if (s->draining)
+		drain(s, m);
+	else if (!s->exchange)
 		return err_kind(e, ERR_PROTO, "a body without a request");
-	if (m->kind == MSG_BODY)
+	else if (m->kind == MSG_BODY)
 		exchange_body(s->exchange, m->BODY.data);
 	else
 		exchange_body_end(s->exchange);

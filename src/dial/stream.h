@@ -8,6 +8,10 @@
  *	over		something went wrong, and edge was told; what it still
  *			sends is dropped, until it closes.  Closing first would
  *			throw away what it has not read yet.
+ *
+ * A response may be over before edge has sent the whole request, or just its
+ * BODY_END.  The rest is then drained, also while the next exchange begins:
+ * bodies and exchanges come on different channels, in whatever order.
  */
 #ifndef DIAL_STREAM_H
 #define DIAL_STREAM_H
@@ -30,6 +34,7 @@ struct stream {
 	struct upstream upstream;
 	struct exchange *exchange;	/* owned; NULL between two */
 	bool over;
+	bool draining;			/* up to the next BODY_END */
 	struct timer linger;
 };
 
@@ -39,8 +44,9 @@ must_check int stream_open(struct dial *d, uint32_t conn, int fd,
 /* NULL when there is none: the agent has hung up. */
 struct stream *stream_find(uint32_t conn);
 
-/* The exchange is over and freed: ready for the next one. */
-void stream_rest(struct stream *s);
+/* The exchange is over and freed: ready for the next one.  body_ended: edge has
+ * sent the whole request. */
+void stream_rest(struct stream *s, bool body_ended);
 /* The exchange is over and freed, and there will be no other. */
 void stream_end(struct stream *s);
 

@@ -183,7 +183,6 @@ static enum transfer_result on_end(struct exchange *x, bool clean,
 	x->reusable = false;
 	if (incoming_eof(&x->in, clean) == INCOMING_BAD)
 		return malformed(x, e);
-	x->received_all = true;
 	if (x->scrub && scrub_finish(x->scrub, &rest, e) < 0)
 		return TRANSFER_FAILED;
 	failed = forward_body(x, &rest, e);
@@ -225,15 +224,12 @@ enum transfer_result transfer_run(struct exchange *x, struct err *e)
 	send_request(x);
 	/* An answer to what was not yet asked is none: so not before. */
 	reads = x->deaf || outgoing_head_is_out(&x->out);
-	if (x->received_all)
-		result = TRANSFER_OVER;
-	else if (reads)
+	if (reads)
 		result = receive_response(x, e);
-	if (result != TRANSFER_WAITS && result != TRANSFER_OVER)
+	if (result != TRANSFER_WAITS)
 		return result;
 	writes = !x->deaf && outgoing_pending(&x->out).n;
-	upstream_await(&s->upstream,
-		       reads && !x->received_all && !channel_is_full(&s->edge),
+	upstream_await(&s->upstream, reads && !channel_is_full(&s->edge),
 		       writes);
 	channel_pause(&s->edge, writes || x->out.ended);
 	return result;

@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: Apache-2.0
+"""stockade-dial alone: certificates and credentials.
+"""
+import base64
+import time
+
+import pytest
+
+from dial_stage import (ADD, GOOD, HOST, PLACEHOLDER, SECRET, TICKET, Dial,
+                        authority, certificate, dial, echo, serve, swap)  # noqa: F401
+from origin import Authority
+
+# Verification.
+
+def wrong_certificates(authority, folder):
+    stranger = Authority(str(folder))
+    return {
+        "another name": authority.leaf("wrong.test"),
+        "expired": authority.leaf(HOST, days=-1),
+        "wildcard inside": authority.leaf("a*.test"),
+        "unknown authority": stranger.leaf(HOST),
+        "address": authority.leaf("127.0.0.1"),
+    }
+
+
+@pytest.mark.parametrize("name", ["another name", "expired",
+                                  "wildcard inside", "unknown authority",
+                                  "address"])
+def test_a_wrong_certificate_gets_nothing(dial, serve, authority, tmp_path,
+                                          name):
+    wrong = wrong_certificates(authority, tmp_path)[name]
+    got = []
+
+    def script(peer):
+        got.append(peer.sock.recv(100))
+
+    dial.values[TICKET] = SECRET
+    response = dial.stream(serve(script, True, wrong)).get(
+        fields=[("authorization", PLACEHOLDER)], edits=swap())
+    assert response.failure[0] == 502
+    assert response.failure[1].startswith(f"TLS to {HOST} failed: ")
+    assert dial.redeemed == [] and b"".join(got) == b""
+    assert dial.outcome().error == response.failure[1].encode()
+
+
+def test_without_roots_no_host_verifies(serve, authority):
+    helper = Dial(None)
+    assert helper.stream(serve(echo)).get().failure[0] == 502
+    helper.stop()
+
+
+def test_an_origin_without_tls_gets_nothing(dial, serve):
+    got = []
+
+    def script(peer):
+        got.append(peer.sock.recv(1000))
+        peer.send(GOOD)
+
+    assert dial.stream(serve(script, False)).get().failure[0] == 502
+    assert b"HTTP" not in got[0]
+
+
+# Credentials.
+
+def reflect(peer):
+    """Sends back what it got, as the path says."""
+    while True:
+        line, fields = peer.head()
+        value = fields.get("authorization", "").encode()
+        form, cut = line.split(" ")[1].strip("/").split("-")
+        if form == "base64":
+            value = base64.b64encode(b"x" + value)
+        if form == "field":
+            peer.ok(b"body", b"x-reflected: " + value,
+                    b"location: https://x/?t=" + value)
+            continue
+        cut = int(cut) or 10000
+        data = b"before " + value + b" after"
+        peer.send(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n")
+        for i in range(0, len(data), cut):
+            part = data[i:i + cut]
+            peer.send(b"%x\r\n%s\r\n" % (len(part), part))
+        peer.send(b"0\r\n\r\n")
+
+
+@pytest.mark.parametrize("path", ["/raw-0", "/raw-1", "/raw-5", "/raw-7",
+                                  "/base64-0", "/base64-3", "/field-0"])
+def test_a_credential_is_put_in_and_masked(dial, serve, path):
+    dial.values[TICKET] = SECRET
+    stream = dial.stream(serve(reflect))
+    response = stream.get(path, fields=[
+        ("authorization", "Bearer " + PLACEHOLDER),
+        ("accept-encoding", "gzip, br"), ("range", "bytes=0-3")],
+        edits=swap())
+    assert response.whole and response.status == 200
+    everything = response.body + b"".join(n + v for n, v in response.fields)
+    assert SECRET not in everything
+    assert b"*" * len(SECRET) in everything
+    for shift in range(3):
+        inner = base64.b64encode(b"x" * shift + SECRET)[4:-4]
+        assert inner not in everything
+    if path.startswith("/raw"):
+        assert response.body == b"before Bearer " + b"*" * len(SECRET) + \
+            b" after"
+    assert dial.redeemed == [(TICKET, HOST.encode(), 443)]
+    done = dial.outcome()
+    assert done.scrubbed >= 1 and done.error == b""
+
+
+def test_what_the_origin_sees_of_a_credential(dial, serve):
+    seen = []
+
+    def script(peer):
+        while True:
+            seen.append(peer.head()[1])
+            peer.ok(b"")
+
+    dial.values[TICKET] = SECRET
+    stream = dial.stream(serve(script))
+    stream.get(fields=[("x-key", PLACEHOLDER), ("accept-encoding", "gzip")],
+               edits=swap("x-key"))
+    stream.get(edits=swap("authorization", "", ADD, "Bearer "))
+    stream.get(fields=[("x-key", PLACEHOLDER), ("accept-encoding", "gzip")])
+    assert seen[0]["x-key"] == SECRET.decode()
+    assert seen[0]["accept-encoding"] == "identity"
+    assert seen[1]["authorization"] == "Bearer " + SECRET.decode()
+    assert seen[2]["x-key"] == PLACEHOLDER
+    assert seen[2]["accept-encoding"] == "gzip"
+
+
+def test_a_refused_lease_sends_nothing(dial, serve):
+    got = []
+
+    def script(peer):
+        got.append(peer.sock.recv(100))
+
+    response = dial.stream(serve(script)).get(
+        fields=[("authorization", PLACEHOLDER)], edits=swap())
+    assert response.failure == (502, "the credential is not available")
+    time.sleep(0.1)
+    assert b"".join(got) == b""
+
+
+@pytest.mark.parametrize("fields", [
+    [], [("authorization", "other")], [("x-key", PLACEHOLDER)],
+    [("authorization", PLACEHOLDER + " " + PLACEHOLDER)],
+    [("authorization", PLACEHOLDER), ("authorization", PLACEHOLDER)]])
+def test_a_credential_without_its_place_sends_nothing(dial, serve, fields):
+    got = []
+
+    def script(peer):
+        got.append(peer.sock.recv(100))
+
+    dial.values[TICKET] = SECRET
+    response = dial.stream(serve(script)).get(fields=fields, edits=swap())
+    assert response.failure[0] == 502
+    assert SECRET.decode() not in response.failure[1]
+    time.sleep(0.1)
+    assert b"".join(got) == b""
+
+
+def test_a_credential_is_never_sent_without_tls(dial, serve):
+    origin = serve(echo, False)
+    dial.values[TICKET] = SECRET
+    response = dial.stream(origin).get(
+        scheme=1, port=80, fields=[("authorization", PLACEHOLDER)],
+        edits=swap())
+    assert response.failure[0] == 502
+    assert (dial.redeemed, origin.connections, dial.needs) == ([], 0, 0)
+
+
+@pytest.mark.parametrize("fields", [b"content-encoding: gzip",
+                                    b"content-encoding: br"])
+def test_an_encoded_response_to_a_credential_is_refused(dial, serve, fields):
+    def script(peer):
+        peer.head()
+        peer.ok(b"\x1f\x8b....", fields)
+
+    dial.values[TICKET] = SECRET
+    stream = dial.stream(serve(script))
+    assert stream.get(fields=[("authorization", PLACEHOLDER)],
+                      edits=swap()).failure[0] == 502
+    # Without one it is nobody's business.
+    assert dial.stream(serve(script)).get().status == 200
+
+
+def test_a_secret_is_not_in_the_error_of_anything(dial, serve):
+    def script(peer):
+        peer.send(b"HTTP/1.1 " + peer.head()[1]["authorization"].encode()
+                  + b"\r\n\r\n")
+
+    dial.values[TICKET] = SECRET
+    response = dial.stream(serve(script)).get(
+        fields=[("authorization", PLACEHOLDER)], edits=swap())
+    assert response.failure[0] == 502
+    assert SECRET.decode() not in response.failure[1]
+    assert SECRET not in dial.outcome().error
+
+
+def test_many_exchanges_each_with_its_own_credential(dial, serve):
+    """64 at a time, 8 credentials: nobody gets another's."""
+    def script(peer):
+        while True:
+            line, fields = peer.head()
+            peer.ok(fields["x-key"].encode()[::-1])
+
+    origin = serve(script)
+    streams = []
+    for i in range(64):
+        ticket = bytes([i]) * 16
+        dial.values[ticket] = b"value-%02d-of-eight" % (i % 8)
+        stream = dial.stream(origin)
+        stream.exchange(fields=[("x-key", PLACEHOLDER)],
+                        edits=swap("x-key", ticket=ticket)).send_body()
+        streams.append(stream)
+    for i, stream in enumerate(streams):
+        assert stream.response().body[::-1] == b"value-%02d-of-eight" % (i % 8)
