@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Placeholders: one that is put into any bytes is found there, whole and over
+ * any division into pieces, and a division finds what the whole has.
+ */
+#include "buf.h"
+#include "fuzz.h"
+#include "placeholder.h"
+
+static bool scan(struct sv body, size_t step)
+{
+	struct placeholder_scan s = { 0 };
+	char out[PLACEHOLDER_SIZE];
+	bool found = false;
+
+	for (size_t at = 0; at < body.n; at += step)
+		if (placeholder_scan(&s, sv_head(sv_from(body, at), step),
+				     out)) {
+			MUST(placeholder_is(sv_of(out, sizeof(out))));
+			found = true;
+		}
+	return found;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static const uint8_t random[PLACEHOLDER_RANDOM] = { 1, 2, 0xab };
+	struct sv in = fuzz_input(data, size);
+	size_t step = 1 + fuzz_byte(&in) % 100, at = fuzz_byte(&in);
+	auto_buf struct buf body = buf_new(1 << 20);
+	char text[PLACEHOLDER_SIZE], out[PLACEHOLDER_SIZE];
+
+	if (size > 1024)
+		return 0;
+	if (placeholder_find(in, out))
+		MUST(placeholder_is(sv_of(out, sizeof(out))));
+	MUST(scan(in, step) == scan(in, in.n + 1));
+	placeholder_make(random, text);
+	buf_put(&body, sv_head(in, at));
+	buf_put(&body, sv_of(text, sizeof(text)));
+	buf_put(&body, sv_from(in, at));
+	MUST(placeholder_find(buf_sv(&body), out));
+	MUST(scan(buf_sv(&body), step));
+	return 0;
+}
