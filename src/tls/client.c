@@ -26,7 +26,7 @@ enum { SESSIONS = 32, NAMES_SHOWN = 4, SUBJECT_SHOWN = 120 };
 /* The newest session of a host that offered one. */
 struct kept {
 	SSL_SESSION *session;	/* owned; NULL: free */
-	char host[254];
+	char host[256];
 };
 
 struct tls_client {
@@ -162,12 +162,12 @@ static int on_verify(int ok, X509_STORE_CTX *chain)
 	int code = X509_STORE_CTX_get_error(chain);
 	auto_buf struct buf b = buf_new(400);
 
-	if (ok || !t || t->verdict.kind)
+	if (ok || !t || t->verdict)
 		return ok;
 	if (X509_STORE_CTX_get_error_depth(chain) == 0) {
-		buf_printf(&b, "the certificate of %s ", t->host);
+		buf_printf(&b, "the certificate of %s ", t->name);
 	} else {
-		buf_printf(&b, "in the chain of %s, ", t->host);
+		buf_printf(&b, "in the chain of %s, ", t->name);
 		if (x)
 			put_name(&b, X509_get_subject_name(x));
 		buf_puts(&b, " ");
@@ -177,7 +177,9 @@ static int on_verify(int ok, X509_STORE_CTX *chain)
 	else
 		buf_printf(&b, "is refused: %s",
 			   X509_verify_cert_error_string(code));
-	err_kind(&t->verdict, ERR_TLS, "%.*s", SV_FMT(buf_sv(&b)));
+	t->verdict = calloc(1, sizeof *t->verdict);
+	if (t->verdict)
+		err_kind(t->verdict, ERR_TLS, "%.*s", SV_FMT(buf_sv(&b)));
 	return ok;
 }
 
@@ -203,14 +205,14 @@ static int on_session(SSL *ssl, SSL_SESSION *session)
 
 	if (!t || !t->client || !SSL_SESSION_is_resumable(session))
 		return 0;
-	k = kept_find(t->client, t->host);
+	k = kept_find(t->client, t->name);
 	if (!k) {
 		k = &t->client->kept[t->client->oldest];
 		t->client->oldest = (t->client->oldest + 1) % SESSIONS;
 	}
 	kept_clear(k);
 	k->session = session;
-	memcpy(k->host, t->host, sizeof k->host);
+	memcpy(k->host, t->name, sizeof k->host);
 	return 1;
 }
 
@@ -275,7 +277,7 @@ int tls_client_roots(struct tls_client *c, int fd, struct err *e)
 /* A TLS 1.3 ticket is used once, so that connections cannot be linked. */
 static int resume(struct tls *t)
 {
-	struct kept *k = kept_find(t->client, t->host);
+	struct kept *k = kept_find(t->client, t->name);
 	int ok;
 
 	if (!k)
@@ -304,7 +306,8 @@ struct tls *tls_client_connect(struct tls_client *c, int fd, struct sv host,
 	if (!t)
 		return NULL;
 	t->client = c;
-	memcpy(t->host, host.p, host.n);
+	memcpy(t->name, host.p, host.n);
+	t->name_n = host.n;
 	SSL_set_connect_state(t->ssl);
 	param = SSL_get0_param(t->ssl);
 	X509_VERIFY_PARAM_set_hostflags(param,
@@ -312,7 +315,7 @@ struct tls *tls_client_connect(struct tls_client *c, int fd, struct sv host,
 					X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
 	if (!X509_VERIFY_PARAM_set1_host(param, host.p, host.n) ||
 	    !X509_VERIFY_PARAM_set_purpose(param, X509_PURPOSE_SSL_SERVER) ||
-	    !SSL_set_tlsext_host_name(t->ssl, t->host) ||
+	    !SSL_set_tlsext_host_name(t->ssl, t->name) ||
 	    SSL_set_alpn_protos(t->ssl, alpn, sizeof alpn - 1) != 0 ||
 	    !resume(t)) {
 		fault_set(e, "make a TLS connection");

@@ -79,8 +79,8 @@ static int on_client_hello(SSL *ssl, int *alert, void *unused)
 		t->has_hello = true;
 		t->has_ech = SSL_client_hello_get0_ext(ssl, TYPE_ECH, &p, &n);
 		if (name.n)
-			memcpy(t->sni, name.p, name.n);
-		t->sni_n = name.n;
+			memcpy(t->name, name.p, name.n);
+		t->name_n = name.n;
 	}
 	*alert = TLS_ALERT_ILLEGAL_PARAMETER;
 	if (!sv_eq(name, tls_sni(t)))
@@ -190,7 +190,7 @@ struct tls *tls_server_accept(struct tls_server *s, int fd, struct err *e)
 
 struct sv tls_sni(const struct tls *t)
 {
-	return sv_of(t->sni, t->sni_n);
+	return sv_of(t->name, t->name_n);
 }
 
 bool tls_has_ech(const struct tls *t)

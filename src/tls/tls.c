@@ -81,6 +81,7 @@ void tls_free(struct tls *t)
 	if (!t)
 		return;
 	SSL_free(t->ssl);
+	free(t->verdict);
 	free(t);
 }
 
@@ -102,8 +103,8 @@ static int explain(const struct tls *t, const char *what, struct err *e)
 {
 	int alert = t->alert;
 
-	if (t->client && t->verdict.kind) {
-		*e = t->verdict;
+	if (t->verdict) {
+		*e = *t->verdict;
 		return -1;
 	}
 	if (tls_is_distrusted(t))

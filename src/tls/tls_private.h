@@ -14,14 +14,15 @@ struct tls {
 	bool drained;		/* the last read found nothing whole */
 	bool broken;		/* a fatal error: not even close_notify */
 	int alert;		/* the peer's fatal alert, or -1 */
+	/* The server's SNI as it was sent; the client's canonical host,
+	 * terminated. */
+	size_t name_n;
+	char name[256];
 	/* server */
 	bool has_hello, has_ech, has_certificate, has_alpn_clash;
 	enum tls_alert refusal;
-	size_t sni_n;
-	char sni[255];
-	/* client: why the chain was refused; the first reason counts */
-	struct err verdict;
-	char host[254];		/* canonical, terminated */
+	/* client: why the chain was refused, the first reason; NULL: it is not */
+	struct err *verdict;	/* owned */
 };
 
 /* Starts libssl, and ignores SIGPIPE: its sockets are written by write(2). */
