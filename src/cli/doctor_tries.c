@@ -36,15 +36,18 @@
 #define note_printf(note, ...) \
 	((void)snprintf((note), DOCTOR_NOTE_MAX, __VA_ARGS__))
 
-/* The first number in a file of /proc/sys, or -1. */
-static long sysctl_value(const char *path)
+/* The number in a file of /proc/sys, or -1 when it is absent. */
+static int64_t sysctl_value(const char *path)
 {
-	char text[32] = { 0 };
-	auto_fd int fd = open(path, O_RDONLY | O_CLOEXEC);
+	auto_buf struct buf b = buf_new(32);
+	struct err ignored;
+	uint64_t value;
 
-	if (fd < 0 || read(fd, text, sizeof text - 1) <= 0)
+	if (io_read_file(AT_FDCWD, path, &b, &ignored) < 0)
 		return -1;
-	return strtol(text, NULL, 10);
+	while (b.n && b.p[b.n - 1] == '\n')
+		b.n--;
+	return sv_to_u64(buf_sv(&b), INT64_MAX, &value) ? (int64_t)value : -1;
 }
 
 static int try_kernel(char *note, struct err *e)

@@ -11,6 +11,26 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+long probe_number(const char *text)
+{
+	int base = text[0] == '0' && text[1] == 'x' ? 16 : 10;
+	long value = 0;
+
+	if (base == 16)
+		text += 2;
+	if (!*text)
+		return -1;
+	for (; *text; text++) {
+		static const char digits[] = "0123456789abcdef";
+		const char *digit = strchr(digits, *text);
+
+		if (!digit || digit - digits >= base || value > 1L << 40)
+			return -1;
+		value = value * base + (digit - digits);
+	}
+	return value;
+}
+
 int probe_result(long rc)
 {
 	return rc < 0 ? -errno : 0;

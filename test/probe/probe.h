@@ -40,6 +40,9 @@ int probe_posture(void);
 void probe_report(const char *name, const char *detail, probe_fn *attempt,
 		  char **args);
 
+/* A decimal or 0x number; -1 for anything else. */
+long probe_number(const char *text);
+
 /* For the end of an attempt: 0 or -errno of a call that gives -1. */
 int probe_result(long rc);
 

@@ -8,7 +8,6 @@
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -21,7 +20,7 @@
 
 static pid_t number(const char *text)
 {
-	return (pid_t)strtol(text, NULL, 10);
+	return (pid_t)probe_number(text);
 }
 
 static int trace(char **args)
@@ -185,7 +184,7 @@ static int writable_code(char **args)
 
 static int many_processes(char **args)
 {
-	long want = strtol(args[0], NULL, 10), made = 0;
+	long want = probe_number(args[0]), made = 0;
 	int error = 0;
 
 	for (; made < want && !error; made++) {

@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <stddef.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/time.h>
@@ -21,7 +20,7 @@ static socklen_t parse(struct sockaddr_storage *to, char **args)
 	struct sockaddr_in6 in6 = { .sin6_family = AF_INET6 };
 
 	in.sin_port = in6.sin6_port =
-		htons((uint16_t)strtoul(args[1], NULL, 10));
+		htons((uint16_t)probe_number(args[1]));
 	memset(to, 0, sizeof *to);
 	if (inet_pton(AF_INET, args[0], &in.sin_addr) == 1) {
 		memcpy(to, &in, sizeof in);
@@ -129,9 +128,9 @@ static int connect_abstract(char **args)
 
 static int make_socket(char **args)
 {
-	return probe_result(socket((int)strtol(args[0], NULL, 0),
-				   (int)strtol(args[1], NULL, 0),
-				   (int)strtol(args[2], NULL, 0)));
+	return probe_result(socket((int)probe_number(args[0]),
+				   (int)probe_number(args[1]),
+				   (int)probe_number(args[2])));
 }
 
 static int listen_tcp(char **args)

@@ -3,6 +3,7 @@
 #include "child.h"
 
 #include <fcntl.h>
+#include <ftw.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -11,6 +12,7 @@
 #include <unistd.h>
 
 #include "own.h"
+#include "sv.h"
 #include "userns.h"
 
 struct err child_err;
@@ -53,13 +55,25 @@ int child_enter(int flags)
 bool child_is_root(void)
 {
 	auto_fd int fd = open("/proc/self/uid_map", O_RDONLY | O_CLOEXEC);
-	unsigned inside, outside, count = 0;
 	char text[128] = "";
 
-	if (geteuid() != 0 || read(fd, text, sizeof text - 1) < 0 ||
-	    sscanf(text, "%u %u %u", &inside, &outside, &count) != 3)
+	if (geteuid() != 0 || read(fd, text, sizeof text - 1) < 0)
 		return false;
-	return count > 65534;
+	return sv_ends(sv_str(text), SV("4294967295\n"));
+}
+
+static int remove_one(const char *path, const struct stat *st, int type,
+		      struct FTW *place)
+{
+	(void)st;
+	(void)type;
+	(void)place;
+	return remove(path);
+}
+
+void child_remove_tree(const char *path)
+{
+	(void)nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
 void child_complain(const char *file, int line, const char *text)

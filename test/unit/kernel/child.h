@@ -18,6 +18,9 @@ int child_enter(int flags);
 /* Root with ids to give away, not the only id of a user namespace. */
 bool child_is_root(void);
 
+/* rm -rf */
+void child_remove_tree(const char *path);
+
 /* In a child: fails the test with the place and the message. */
 #define NEED(condition)                                                    \
 	do {                                                               \

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "child.h"
 #include "own.h"
 #include "tap.h"
 
@@ -132,7 +133,6 @@ static void make_tree(void)
 int main(void)
 {
 	char dir[] = "/tmp/stockade-path-XXXXXX";
-	char remove[64];
 
 	if (!mkdtemp(dir))
 		return 1;
@@ -146,6 +146,6 @@ int main(void)
 	RUN(test_make_dirs_through_link_or_file_is_refused);
 	RUN(test_make_file_new_and_existing);
 	RUN(test_make_symlink_new_same_and_other);
-	(void)snprintf(remove, sizeof remove, "rm -rf %s", dir);
-	return system(remove) ? 1 : tap_done();
+	child_remove_tree(dir);
+	return tap_done();
 }
