@@ -67,10 +67,8 @@ static void put_route(struct nlmsg *b, uint8_t family, const uint8_t *source,
 
 int netlink_loopback(struct err *e)
 {
-	struct nlmsg b;
+	struct nlmsg b = { .n = 0 };
 
-	b.n = b.seq = 0;
-	b.full = false;
 	put_up(&b, NLM_F_ACK);
 	if (nlmsg_talk(NETLINK_ROUTE, &b, NULL, e) < 0)
 		return err_ctx(e, "bring lo up");
@@ -91,11 +89,9 @@ static const char *step(uint32_t failed)
 
 int netlink_capture(struct err *e)
 {
-	struct nlmsg b;
+	struct nlmsg b = { .n = 0 };
 	uint32_t failed;
 
-	b.n = b.seq = 0;
-	b.full = false;
 	put_up(&b, 0);
 	put_address(&b, AF_INET, box_ipv4, sizeof box_ipv4);
 	put_address(&b, AF_INET6, box_ipv6, sizeof box_ipv6);

@@ -203,10 +203,8 @@ static bool is_absent(int code)
 
 int nft_capture(uint16_t port, struct err *e)
 {
-	struct nlmsg b;
+	struct nlmsg b = { .n = 0 };
 
-	b.n = b.seq = 0;
-	b.full = false;
 	bracket(&b, NFNL_MSG_BATCH_BEGIN);
 	begin(&b, NFT_MSG_NEWTABLE, NLM_F_CREATE);
 	nlmsg_str(&b, NFTA_TABLE_NAME, TABLE);
