@@ -114,10 +114,20 @@ void conn_abort(struct conn *c);
 /* REFUSED for this connection. */
 void conn_refused(struct conn *c, struct sv reason);
 
-/* For edge.c. */
+/* For edge.c: all connections. */
 void conn_on_verdict(struct edge *g, struct msg *m);
 void conn_resume_all(struct edge *g);
 void conn_check_deadlines(struct edge *g);
 void conn_bury(struct edge *g);
+
+/* For conn.c. */
+void conn_enlist(struct conn *c);
+void conn_delist(struct conn *c);
+bool conn_is_held(const struct conn *c);
+void conn_on_hold_over(struct timer *t);
+void conn_flush(struct conn *c);
+/* The last byte is written: nothing is answered any more. */
+void conn_say_goodbye(struct conn *c);
+bool conn_linger(struct conn *c);
 
 #endif

@@ -9,7 +9,9 @@
  *
  *	edge.c		start, the channels to warden, the one timer
  *	listener.c	captured connections, where they were meant to go
- *	conn.c		one connection: its bytes, its states, its end
+ *	conn.c		one connection: its states and its end
+ *	conn_io.c	its bytes, plain or through TLS
+ *	conn_table.c	all of them: numbers, verdicts, deadlines
  *	handshake.c	TLS on a connection; certificates from vault
  *	inbound.c	requests: head, verdict, body to dial
  *	outbound.c	responses: from dial, or a page of our own

@@ -466,6 +466,15 @@ def test_another_protocol_is_closed(edge, agent):
     assert agent.is_closed()
 
 
+def test_a_port_where_the_server_speaks_first_is_closed_at_once(place):
+    edge = Edge(place, port=22)
+    agent = edge.connect("ssh.example")
+    assert agent.is_closed()
+    told = edge.refused()
+    assert (told.host, told.port) == (b"ssh.example", 22)
+    edge.close()
+
+
 def test_tls_is_refused_where_nothing_is_intercepted(edge, agent):
     import ssl
     context = ssl.create_default_context()
