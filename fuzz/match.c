@@ -16,6 +16,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
 enum { PATH_CAP = 48, RULES_CAP = 12 };
 
+/* The bytes of the character at the front: three for an escape. */
+static size_t naive_length(struct sv v)
+{
+	return v.p[0] == '%' && v.n > 2 && hex_value(v.p[1]) >= 0 &&
+	       hex_value(v.p[2]) >= 0 ? 3 : 1;
+}
+
+static int naive_byte(struct sv v)
+{
+	return naive_length(v) == 1 ? (unsigned char)v.p[0]
+		: hex_value(v.p[1]) * 16 + hex_value(v.p[2]);
+}
+
 /* `*` is any bytes of one segment that is not empty. */
 static bool naive_segment(struct sv p, struct sv s, bool started)
 {
@@ -26,10 +39,12 @@ static bool naive_segment(struct sv p, struct sv s, bool started)
 			return false;
 		if (naive_segment(sv_from(p, 1), s, true))
 			return true;
-		return s.n && naive_segment(p, sv_from(s, 1), true);
+		return s.n &&
+		       naive_segment(p, sv_from(s, naive_length(s)), true);
 	}
-	return s.n && s.p[0] == p.p[0] &&
-	       naive_segment(sv_from(p, 1), sv_from(s, 1), true);
+	return s.n && naive_byte(s) == naive_byte(p) &&
+	       naive_segment(sv_from(p, naive_length(p)),
+			     sv_from(s, naive_length(s)), true);
 }
 
 /* Both behind a slash; `end` is true when there is no further segment. */

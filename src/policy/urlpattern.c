@@ -130,6 +130,24 @@ const char *urlpattern_query_fault(struct sv v)
 }
 
 /*
+ * The byte at *i, decoded where it is an escape, and *i behind it.  Whether a
+ * client writes '@' or %40 is its own taste and nothing to an origin, so it is
+ * nothing to a rule either: `deny` could be walked around otherwise.
+ */
+static int next_byte(struct sv v, size_t *i)
+{
+	size_t at = *i;
+	int high = v.n - at < 3 ? -1 : hex_value(v.p[at + 1]);
+	int low = v.n - at < 3 ? -1 : hex_value(v.p[at + 2]);
+
+	*i = at + 1;
+	if (v.p[at] != '%' || high < 0 || low < 0)
+		return (unsigned char)v.p[at];
+	*i = at + 3;
+	return high << 4 | low;
+}
+
+/*
  * `*` is any bytes.  When a later byte does not fit, only the last `*` need be
  * tried again one byte further: an earlier one could gain nothing.
  */
@@ -141,15 +159,19 @@ static bool match_segment(struct sv pattern, struct sv segment)
 	if (segment.n == 0)
 		return pattern.n == 0;
 	while (j < segment.n) {
+		size_t behind_i = i, behind_j = j;
+
 		if (i < pattern.n && pattern.p[i] == '*') {
 			star = i++;
 			from = j;
-		} else if (i < pattern.n && pattern.p[i] == segment.p[j]) {
-			i++;
-			j++;
+		} else if (i < pattern.n && next_byte(pattern, &behind_i) ==
+					    next_byte(segment, &behind_j)) {
+			i = behind_i;
+			j = behind_j;
 		} else if (star < pattern.n) {
 			i = star + 1;
-			j = ++from;
+			(void)next_byte(segment, &from);
+			j = from;
 		} else {
 			return false;
 		}

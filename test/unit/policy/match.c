@@ -110,6 +110,16 @@ static const struct {
 	{ "allow * h.example.com\nask * h.example.com\ndeny * *.example.com",
 	  "GET https://h.example.com/", DENY },
 	/* an encoded slash has two readings */
+	/* An encoded character is the character. */
+	{ "allow GET h.example.com/**\ndeny * h.example.com/@me/**",
+	  "GET https://h.example.com/%40me/x", DENY },
+	{ "allow GET h.example.com/**\ndeny * h.example.com/@me/**",
+	  "GET https://h.example.com/%40you/x", ALLOW },
+	{ "allow GET h.example.com/a%3Ab", "GET https://h.example.com/a:b",
+	  ALLOW },
+	{ "allow GET h.example.com/*%2B", "GET https://h.example.com/a+", ALLOW },
+	{ "allow GET h.example.com/*%2B", "GET https://h.example.com/a%2D",
+	  DENY },
 	{ "allow GET h.example.com/**", "GET https://h.example.com/@a%2Fb",
 	  ALLOW },
 	{ "allow GET h.example.com/*", "GET https://h.example.com/@a%2Fb",
