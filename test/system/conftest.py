@@ -202,7 +202,8 @@ def origin_fixture(name, *names, tls=True):
     return session, pytest.fixture(name=name)(fixture)
 
 
-_api, api = origin_fixture("api", "api.test", "public.test")
+_api, api = origin_fixture("api", "api.test", "public.test", "wide.test",
+                            "*.wide.test")
 _other, other = origin_fixture("other", "other.test", "twice.test",
                                "loopback.test", "private.test",
                                "metadata.test", "shared.test", "mixed.test")
@@ -214,6 +215,8 @@ def net(authority, api, other, plain):
     """Policy lines that make the three origins reachable, allowing nothing."""
     return (f"roots {authority.pem}\n"
             f"reach api.test via {api.via}\n"
+            f"reach one.wide.test via {api.via}\n"
+            f"reach two.wide.test via {api.via}\n"
             f"reach other.test via {other.via}\n"
             f"reach plain.test via {plain.via}\n")
 

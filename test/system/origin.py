@@ -121,7 +121,7 @@ class Closed(Exception):
 
 class Connection:
     def __init__(self, sock):
-        self.sock, self.buffer = sock, b""
+        self.sock, self.buffer = sock, bytearray()
 
     def fill(self):
         data = self.sock.recv(65536)
@@ -132,13 +132,16 @@ class Connection:
     def until(self, mark):
         while mark not in self.buffer:
             self.fill()
-        head, _, self.buffer = self.buffer.partition(mark)
+        end = self.buffer.index(mark)
+        head = bytes(self.buffer[:end])
+        del self.buffer[:end + len(mark)]
         return head
 
     def exactly(self, n):
         while len(self.buffer) < n:
             self.fill()
-        data, self.buffer = self.buffer[:n], self.buffer[n:]
+        data = bytes(self.buffer[:n])
+        del self.buffer[:n]
         return data
 
     def request(self, origin):
@@ -148,12 +151,14 @@ class Connection:
         if (request.get("expect") or "").lower() == "100-continue":
             self.send(b"HTTP/1.1 100 Continue\r\n\r\n")
         if "chunked" in (request.get("transfer-encoding") or ""):
+            body = bytearray()
             while True:
                 size = int(self.until(b"\r\n").split(b";")[0], 16)
-                request.body += self.exactly(size)
+                body += self.exactly(size)
                 self.until(b"\r\n")
                 if size == 0:
                     break
+            request.body = bytes(body)
         else:
             request.body = self.exactly(
                 int(request.get("content-length") or 0))
@@ -196,6 +201,8 @@ class Origin:
         threading.Thread(target=self._accept, daemon=True).start()
 
     def close(self):
+        # A thread waits in accept(): this wakes it, so that the port is free.
+        self.listener.shutdown(socket.SHUT_RDWR)
         self.listener.close()
 
     def clear(self):
@@ -230,6 +237,9 @@ class Origin:
                 connection = Connection(sock)
                 while self._one(connection):
                     pass
+                # An end without close_notify could be a cut.
+                if self.context:
+                    sock = sock.unwrap()
                 sock.close()
         except ssl.SSLError as error:
             self.handshake_errors.append(str(error))

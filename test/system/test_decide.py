@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """One request, one decision: what is decided is what arrives."""
 import json
+import re
 
 import pytest
 
@@ -18,7 +19,7 @@ def test_methods(stockade, net, api):
         stockade, net, "allow GET,POST api.test/**\n",
         "https://api.test/x", "-X POST -d a https://api.test/x",
         "-I https://api.test/x", "-X DELETE https://api.test/x",
-        "-X get https://api.test/x") == [200, 200, 403, 403, 403]
+        "-X PURGE https://api.test/x") == [200, 200, 403, 403, 403]
     assert [r.method for r in api.requests] == ["GET", "POST"]
 
 
@@ -37,7 +38,7 @@ PATHS = [
     ("/a/**", "/a/../b", False), ("/a/**", "/a/./b", False),
     ("/a/**", "/a//b", False), ("/a/**", "/a/%2e%2e/b", False),
     ("/a/**", "/a/%2E/b", False), ("/a/**", "/a/..%2Fb", False),
-    ("/a/**", "/a/%252e%252e/b", True), ("/a/**", "/a/%00", False),
+    ("/a/**", "/a/%252e%252e/b", False), ("/a/**", "/a/%00", False),
     ("/a/**", "/a/%5c..%5cb", False), ("/a/**", "/a/%zz", False),
     ("/a/**", "/a/%", False), ("/a/**", "/a/b%2F%2Fc", False),
     ("/a/**", "/a/%2F", False),
@@ -109,13 +110,12 @@ def test_a_deny_rule_is_named(stockade, net, api):
     assert api.requests == []
 
 
-def test_hosts(stockade, net, api, other):
-    rules = "allow GET *.test/**\ndeny GET other.test/**\n"
-    assert statuses(stockade, net, rules, "https://api.test/x",
-                    "https://other.test/x") == [200, 403]
-    assert len(api.requests) == 1 and other.requests == []
-    assert statuses(stockade, net, "allow GET *.api.test/**\n",
-                    "https://api.test/x") == [403]
+def test_hosts(stockade, net, api):
+    rules = "allow GET *.wide.test/**\ndeny GET two.wide.test/**\n"
+    assert statuses(stockade, net, rules, "https://one.wide.test/x",
+                    "https://two.wide.test/x", "https://wide.test/x",
+                    "https://oneswide.test/x") == [200, 403, 403, 403]
+    assert [r.get("host") for r in api.requests] == ["one.wide.test"]
 
 
 # Sends raw bytes, over TLS or not, and prints what comes back.
@@ -211,8 +211,7 @@ def test_pipelined_requests_are_decided_one_by_one(stockade, net, api):
         "api.test", "api.test",
         GOOD + r"GET /no HTTP/1.1\r\nHost: @HOST@\r\n\r\n" + GOOD)
     assert api.targets == ["GET /headers", "GET /headers"], result
-    codes = [line.split()[1] for line in result.out.splitlines()
-             if line.startswith("HTTP/1.1 ")]
+    codes = re.findall(r"HTTP/1\.1 (\d+)", result.out)
     assert codes == ["200", "403", "200"], result
 
 
@@ -302,7 +301,7 @@ def test_hop_by_hop_fields_stay_behind(stockade, net, api):
 def test_an_upgrade_that_was_not_asked_for_is_no_tunnel(stockade, net, api):
     result = stockade.run("curl", "-sS", "https://api.test/status/101",
                           policy=net + "allow GET api.test/**\n", timeout=20)
-    assert result.status != 0 or "status" not in result.out
+    assert result.status != 0 or '"error"' in result.out, result
 
 
 def test_http_rules_match_their_port_only(stockade, net, api):

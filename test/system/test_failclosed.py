@@ -54,21 +54,21 @@ def count_calls(stockade, policy):
     marker = stockade.cwd / "counted"
     result, text = traced(
         stockade, ["-e", "trace=" + ",".join("?" + c for c in CALLS)
-                   + ",execve"], marker, policy)
+                   + ",execve,execveat"], marker, policy)
     assert result.returncode == 0 and marker.exists(), result
     marker.unlink()
     counts = collections.Counter()
-    agent = None
     for line in text.splitlines():
         match = re.match(r"(\d+) +(\w+)\(", line)
         if not match:
             continue
         pid, call = match.groups()
-        if call == "execve" and '"/bin/sh"' in line and line.rstrip(
-                ).endswith("= 0"):
-            agent = pid
-        if pid != agent and call in CALLS:
+        if call in CALLS:
             counts[pid, call] += 1
+        # What comes after the command has started is no step of the set-up.
+        if call.startswith("execve") and '"/bin/sh", "-c"' in line and (
+                '/src/stockade"' not in line):
+            break
     highest = collections.Counter()
     for (_, call), n in counts.items():
         highest[call] = max(highest[call], n)

@@ -151,7 +151,7 @@ def test_proc_is_its_own(stockade):
         "echo x > /proc/sys/kernel/core_pattern; ls /proc/1/root/ 2>&1")
     lines = result.out.splitlines()
     assert int(lines[0]) < 10 and int(lines[1]) < 10, result
-    assert result.err.count("/proc/sys") == 2, result
+    assert result.err.count("/proc/sys/") == 2, result
 
 
 def test_tmp_is_private(stockade):

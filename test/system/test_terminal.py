@@ -152,8 +152,9 @@ def test_end_of_file(terminal):
 
 def test_job_control_inside(terminal):
     t = terminal("bash", "--norc", "-i")
-    t.send("PS1='% '\n")
-    t.until("\n% ")
+    t.until("$ ")
+    t.send("PS1='%''% '\n")
+    t.until("%% ")
     t.send("sleep 30\n")
     time.sleep(0.5)
     t.send("\x1a")
