@@ -18,7 +18,7 @@
 #include "fault.h"
 #include "name.h"
 #include "own.h"
-#include "roots.h"
+#include "issuers.h"
 #include "tls_private.h"
 
 enum { SESSIONS = 32, NAMES_SHOWN = 4, SUBJECT_SHOWN = 120 };
@@ -31,7 +31,7 @@ struct kept {
 
 struct tls_client {
 	SSL_CTX *ctx;		/* NULL before the first connection */
-	struct roots *roots;
+	struct issuers *roots;
 	struct kept kept[SESSIONS];
 	unsigned oldest;
 };
@@ -227,7 +227,7 @@ static int set_up(struct tls_client *c, struct err *e)
 	if (!ctx)
 		return fault_set(e, "set up TLS");
 	if (tls_context_(ctx, e) < 0 ||
-	    roots_attach(c->roots, SSL_CTX_get_cert_store(ctx), e) < 0) {
+	    issuers_attach(c->roots, SSL_CTX_get_cert_store(ctx), e) < 0) {
 		SSL_CTX_free(ctx);
 		return -1;
 	}
@@ -250,7 +250,7 @@ struct tls_client *tls_client_new(struct err *e)
 		err_sys(e, "make the TLS client");
 		return NULL;
 	}
-	c->roots = roots_new(e);
+	c->roots = issuers_new(e);
 	if (!c->roots) {
 		free(c);
 		return NULL;
@@ -265,13 +265,13 @@ void tls_client_free(struct tls_client *c)
 	for (unsigned i = 0; i < SESSIONS; i++)
 		kept_clear(&c->kept[i]);
 	SSL_CTX_free(c->ctx);
-	roots_free(c->roots);
+	issuers_free(c->roots);
 	free(c);
 }
 
 int tls_client_roots(struct tls_client *c, int fd, struct err *e)
 {
-	return roots_add(c->roots, fd, e);
+	return issuers_add(c->roots, fd, e);
 }
 
 /* A TLS 1.3 ticket is used once, so that connections cannot be linked. */

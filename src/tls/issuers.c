@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Trusted roots: see roots.h.
+ * Trusted roots: see issuers.h.
  *
  * The bundles stay mapped.  The first question parses each certificate once,
  * to note where it is and the hash of its subject, and keeps no other memory;
@@ -8,7 +8,7 @@
  * the store, which keeps them and is not asked again.  The pages of a mapping
  * are dropped when they have been read: the file has them.
  */
-#include "roots.h"
+#include "issuers.h"
 
 #include <openssl/err.h>
 #include <openssl/pem.h>
@@ -32,7 +32,7 @@ struct root {
 	uint16_t bundle;
 };
 
-struct roots {
+struct issuers {
 	struct bundle bundle[BUNDLES_MAX];
 	unsigned n_bundles;
 	bool indexed;
@@ -41,16 +41,16 @@ struct roots {
 	X509_LOOKUP_METHOD *method;
 };
 
-struct roots *roots_new(struct err *e)
+struct issuers *issuers_new(struct err *e)
 {
-	struct roots *r = calloc(1, sizeof *r);
+	struct issuers *r = calloc(1, sizeof *r);
 
 	if (!r)
 		err_sys(e, "make the store of roots");
 	return r;
 }
 
-void roots_free(struct roots *r)
+void issuers_free(struct issuers *r)
 {
 	if (!r)
 		return;
@@ -61,7 +61,7 @@ void roots_free(struct roots *r)
 	free(r);
 }
 
-int roots_add(struct roots *r, int fd, struct err *e)
+int issuers_add(struct issuers *r, int fd, struct err *e)
 {
 	struct bundle b;
 	struct stat st;
@@ -117,8 +117,10 @@ static bool der_subject(const unsigned char *p, long n, uint32_t *ret_hash)
 	const unsigned char *end = p + n;
 	X509_NAME *name;
 
-	if (!step(&p, end, true) || !step(&p, end, true))
-		return false;
+	/* Into the certificate, and into what is signed of it. */
+	for (unsigned i = 0; i < 2; i++)
+		if (!step(&p, end, true))
+			return false;
 	/* The version is left out in X.509 v1. */
 	if (p < end && *p == 0xa0 && !step(&p, end, false))
 		return false;
@@ -134,7 +136,7 @@ static bool der_subject(const unsigned char *p, long n, uint32_t *ret_hash)
 	return true;
 }
 
-static bool root_push(struct roots *r, struct root root)
+static bool root_push(struct issuers *r, struct root root)
 {
 	if (r->n_roots == ROOTS_MAX)
 		return false;
@@ -150,7 +152,7 @@ static bool root_push(struct roots *r, struct root root)
 	return true;
 }
 
-static void index_block(struct roots *r, unsigned number, size_t at)
+static void index_block(struct issuers *r, unsigned number, size_t at)
 {
 	const struct bundle *b = &r->bundle[number];
 	BIO *bio = BIO_new_mem_buf(b->p + at, (int)(b->n - at));
@@ -170,7 +172,7 @@ static void index_block(struct roots *r, unsigned number, size_t at)
 	BIO_free(bio);
 }
 
-static void index_bundle(struct roots *r, unsigned number)
+static void index_bundle(struct issuers *r, unsigned number)
 {
 	const struct bundle *b = &r->bundle[number];
 	struct sv mark = SV("-----BEGIN CERTIFICATE-----");
@@ -186,7 +188,7 @@ static void index_bundle(struct roots *r, unsigned number)
 	(void)madvise(b->p, b->n, MADV_DONTNEED);
 }
 
-static X509 *root_parse(const struct roots *r, const struct root *root)
+static X509 *root_parse(const struct issuers *r, const struct root *root)
 {
 	const struct bundle *b = &r->bundle[root->bundle];
 	BIO *bio = BIO_new_mem_buf(b->p + root->offset,
@@ -205,7 +207,7 @@ static X509 *root_parse(const struct roots *r, const struct root *root)
 static int on_subject(X509_LOOKUP *lookup, X509_LOOKUP_TYPE type,
 		      const X509_NAME *name, X509_OBJECT *ret)
 {
-	struct roots *r = X509_LOOKUP_get_method_data(lookup);
+	struct issuers *r = X509_LOOKUP_get_method_data(lookup);
 	X509_STORE *store = X509_LOOKUP_get_store(lookup);
 	uint32_t hash = subject_hash(name);
 	int found = 0;
@@ -235,12 +237,12 @@ static int on_subject(X509_LOOKUP *lookup, X509_LOOKUP_TYPE type,
 	return found;
 }
 
-int roots_attach(struct roots *r, X509_STORE *store, struct err *e)
+int issuers_attach(struct issuers *r, X509_STORE *store, struct err *e)
 {
 	X509_LOOKUP *lookup;
 
 	if (!r->method)
-		r->method = X509_LOOKUP_meth_new("roots");
+		r->method = X509_LOOKUP_meth_new("issuers");
 	if (!r->method ||
 	    !X509_LOOKUP_meth_set_get_by_subject(r->method, on_subject))
 		return fault_set(e, "make the store of roots");
