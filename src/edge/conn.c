@@ -20,7 +20,10 @@
 #include "own.h"
 #include "server.h"
 
-enum { ROUNDS = 32 };	/* steps before others get their turn */
+enum {
+	ROUNDS = 32,		/* steps before others get their turn */
+	TLS_HANDSHAKE = 0x16,	/* the type of a record with a ClientHello */
+};
 
 void conn_set_state(struct conn *c, enum conn_state state)
 {
@@ -91,6 +94,17 @@ static void start_plain(struct conn *c)
 	conn_set_state(c, CONN_HEAD);
 }
 
+static void start_tls(struct conn *c)
+{
+	if (c->proxy && !c->tunnel) {
+		conn_refused(c, SV("the proxy itself is spoken to without"
+				   " TLS"));
+		conn_close(c);
+		return;
+	}
+	handshake_start(c);
+}
+
 /* Peeks, because TLS reads the socket itself. */
 static bool look_at_first_byte(struct conn *c)
 {
@@ -110,8 +124,8 @@ static bool look_at_first_byte(struct conn *c)
 		conn_close(c);
 	else if (c->dest.port == 53 && !c->tunnel)
 		conn_set_state(c, CONN_DNS);
-	else if (first == 0x16)
-		handshake_start(c);
+	else if (first == TLS_HANDSHAKE)
+		start_tls(c);
 	else
 		start_plain(c);
 	return true;

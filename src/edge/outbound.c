@@ -8,6 +8,7 @@
  */
 #include "outbound.h"
 
+#include "field.h"
 #include "head.h"
 #include "h1_response.h"
 #include "inbound.h"
@@ -41,6 +42,23 @@ static void choose_framing(struct exchange *x, struct http_response *r)
 	x->response_left = r->length;
 }
 
+/* Once more, since dial reads what strangers send.  Other ways to the same
+ * origin are not offered: there is only this one. */
+static int check_fields(struct http_fields *f, struct err *e)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < f->n; i++) {
+		if (!is_field_name(f->v[i].name) ||
+		    !is_field_value(f->v[i].value))
+			return err_kind(e, ERR_PROTO, "malformed field");
+		if (!sv_eq(f->v[i].name, SV("alt-svc")))
+			f->v[kept++] = f->v[i];
+	}
+	f->n = kept;
+	return 0;
+}
+
 static int on_response(struct conn *c, const struct msg_RESPONSE *m,
 		       struct err *e)
 {
@@ -54,7 +72,8 @@ static int on_response(struct conn *c, const struct msg_RESPONSE *m,
 	    m->status == 101 ||
 	    (m->body != HTTP_BODY_LENGTH && m->length))
 		return err_kind(e, ERR_PROTO, "malformed response");
-	if (head_get_fields(m->fields, &x->arena, &r.fields, e) < 0)
+	if (head_get_fields(m->fields, &x->arena, &r.fields, e) < 0 ||
+	    check_fields(&r.fields, e) < 0)
 		return -1;
 	if (m->status < 200) {
 		/* edge says 100 by itself; others are hints. */

@@ -324,6 +324,8 @@ def test_a_response_that_is_cut_short_ends_in_a_reset(edge, agent):
     [("RESPONSE", dict(id=9, status=200))],
     [("RESPONSE", dict(id=1, status=101))],
     [("RESPONSE", dict(id=1, status=99))],
+    [("RESPONSE", dict(id=1, status=200,
+                       fields=wire.fields(("a", "b\r\nc: d"))))],
     [("CHUNK", dict(data=b"x"))], [("CHUNK_END", {})]])
 def test_a_dial_that_breaks_the_rules_is_a_bad_gateway(edge, agent, wrong):
     agent.send(GET)
@@ -613,6 +615,12 @@ def test_the_proxy_refuses(proxy, line):
     proxy.refused()
     assert agent.response().status in (400, 403)
     assert agent.is_closed() and proxy.is_quiet()
+
+
+def test_the_proxy_itself_speaks_no_tls(proxy):
+    agent = proxy.connect("proxy.stockade")
+    agent.send(b"\x16\x03\x01\x00\x05")
+    assert b"without TLS" in proxy.refused().reason
 
 
 def test_only_tls_goes_through_a_tunnel(proxy):
