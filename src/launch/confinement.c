@@ -20,11 +20,16 @@
 
 int confinement_limits(struct init *in, const struct step *s, struct err *e)
 {
-	const struct rlimit none = { 0 };
+	/* One byte, not none: too little for any file, and what also keeps the
+	 * kernel from starting the host's core handler. */
+	struct rlimit core;
 	struct sigaction plain = { .sa_handler = SIG_DFL };
 
 	(void)s;
-	if (setrlimit(RLIMIT_CORE, &none) < 0)
+	if (getrlimit(RLIMIT_CORE, &core) < 0)
+		return err_sys(e, "read the limit of core files");
+	core.rlim_max = core.rlim_cur = core.rlim_max ? 1 : 0;
+	if (setrlimit(RLIMIT_CORE, &core) < 0)
 		return err_sys(e, "forbid core files");
 	if (personality(PER_LINUX) < 0)
 		return err_sys(e, "set the personality");

@@ -10,10 +10,10 @@
  */
 #include "builder.h"
 
-#include <pwd.h>
 #include <unistd.h>
 
 #include "area.h"
+#include "io.h"
 #include "mount.h"
 #include "own.h"
 #include "userns.h"
@@ -24,6 +24,7 @@ enum {
 	 * tools treat as errors; the pid makes it unique among running ones. */
 	AGENT_HOST_ID = 2000000000,
 	OWNERS_MAX = 8,
+	PASSWD_MAX = 1 << 20,
 };
 
 static struct sv variable(const struct builder *b, const char *name)
@@ -53,19 +54,48 @@ static bool usable_as_name(struct sv name)
 	return name.n > 0 && name.n <= 32;
 }
 
+/* Field n of a line of a passwd file. */
+static struct sv field(struct sv line, int n)
+{
+	for (; n > 0; n--)
+		line = sv_from(line, sv_find(line, ':') + 1);
+	return sv_head(line, sv_find(line, ':'));
+}
+
+/* This user's line.  Only the local file: the C library would load modules
+ * and ask servers for what HOME and USER nearly always say. */
+static struct sv passwd_line(struct builder *b, uid_t uid)
+{
+	struct buf text = buf_new(PASSWD_MAX);
+	struct sv rest, found = { 0 };
+	struct err ignored;
+	uint64_t id;
+
+	if (io_read_file(AT_FDCWD, "/etc/passwd", &text, &ignored) < 0)
+		buf_reset(&text);
+	for (rest = buf_sv(&text); rest.n && !found.n;) {
+		struct sv line = sv_head(rest, sv_find(rest, '\n'));
+
+		rest = sv_from(rest, line.n + 1);
+		if (sv_to_u64(field(line, 2), UINT32_MAX, &id) && id == uid)
+			found = builder_dup(b, line);
+	}
+	buf_free(&text);
+	return found;
+}
+
 /* HOME and USER are believed as names only; the uid is the kernel's. */
 static void name_user(struct builder *b)
 {
 	struct sv home = variable(b, "HOME"), user = variable(b, "USER");
-	const struct passwd *pw = NULL;
 
 	if (!usable_as_home(home) || (!usable_as_name(user) &&
-				      !b->plan->as_root))
-		pw = getpwuid(b->plan->host_uid);
-	if (pw && !usable_as_home(home))
-		home = sv_str(pw->pw_dir);
-	if (pw && !usable_as_name(user))
-		user = sv_str(pw->pw_name);
+				      !b->plan->as_root)) {
+		struct sv line = passwd_line(b, b->plan->host_uid);
+
+		home = usable_as_home(home) ? home : field(line, 5);
+		user = usable_as_name(user) ? user : field(line, 0);
+	}
 	b->home = usable_as_home(home) ? builder_dup(b, home) : SV("/home/agent");
 	b->user = !b->plan->as_root && usable_as_name(user) ?
 			  builder_dup(b, user) : SV("agent");

@@ -40,13 +40,19 @@ static int init_identity(struct init *in, const struct step *s, struct err *e)
 	int rc;
 
 	(void)s;
+	/* The socket's end says it too, but only to one who listens. */
+	if (process_die_with_parent(SIGKILL, 0, e) < 0)
+		return -1;
 	if (plan->as_root) {
 		rc = control_receive(in->control_fd, &note, false, e);
 		if (rc < 0)
 			return -1;
 		if (rc == 0 || note.note.kind != CONTROL_MAPPED)
 			return err_kind(e, ERR_BUG, "the ids were not mapped");
-		return caps_become(plan->uid, plan->gid, e);
+		if (caps_become(plan->uid, plan->gid, e) < 0)
+			return -1;
+		/* Forgotten with the old ids. */
+		return process_die_with_parent(SIGKILL, 0, e);
 	}
 	/* A caller that hid itself has made /proc/self root's. */
 	if (prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) < 0)

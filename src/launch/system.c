@@ -140,6 +140,32 @@ static void close_dir(DIR **dir)
 		(void)closedir(*dir);
 }
 
+/* /etc/ssl/... */
+static int plan_paths(struct builder *b, struct err *e)
+{
+	struct sv made = { 0 };
+
+	for (const char *const *at = system_paths; *at; at++) {
+		struct sv path = sv_str(*at), dir = area_parent(path);
+		struct stat st;
+
+		if (fstatat(AT_FDCWD, *at, &st, AT_SYMLINK_NOFOLLOW) < 0)
+			continue;
+		if (!sv_eq(made, dir))
+			add_directory(b, builder_dup(b, dir), 0755);
+		made = dir;
+		if (S_ISDIR(st.st_mode))
+			add_tree(b, path, S_IFDIR);
+		else if (S_ISLNK(st.st_mode) &&
+			 add_host_link(b, AT_FDCWD, *at, path, e) < 0)
+			return -1;
+		else if (S_ISREG(st.st_mode) &&
+			 plan_etc_file(b, AT_FDCWD, *at, path, e) < 0)
+			return -1;
+	}
+	return 0;
+}
+
 static int plan_etc(struct builder *b, struct err *e)
 {
 	__attribute__((cleanup(close_dir))) DIR *dir = opendir("/etc");
@@ -184,7 +210,6 @@ static void plan_names(struct builder *b)
 		"passwd: files\ngroup: files\nhosts: files dns\n"
 		"networks: files\nprotocols: files\nservices: files\n"
 		"ethers: files\nrpc: files\n"));
-	add_file(b, "/etc/hostname", SV("stockade\n"));
 	add_file(b, "/etc/hosts", SV(
 		"127.0.0.1\tlocalhost stockade\n"
 		"::1\tlocalhost ip6-localhost ip6-loopback\n"));
@@ -233,7 +258,7 @@ int system_plan(struct builder *b, struct err *e)
 	if (plan_roots(b, e) < 0)
 		return -1;
 	add_directory(b, SV("/etc"), 0755);
-	if (plan_etc(b, e) < 0)
+	if (plan_etc(b, e) < 0 || plan_paths(b, e) < 0)
 		return -1;
 	plan_names(b);
 	add_directory(b, SV("/var"), 0755);
@@ -248,9 +273,6 @@ int system_plan(struct builder *b, struct err *e)
 	add_directory(b, SV("/run"), 0755);
 	add_directory(b, SV("/run/user"), 0755);
 	add_directory(b, builder_printf(b, "/run/user/%u", b->plan->uid), 0700);
-	for (const char *const *at = system_hidden; *at; at++)
-		if (faccessat(AT_FDCWD, *at, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
-			builder_mount(b, STEP_COVER, sv_str(*at), why)->flags =
-				STEP_SYSTEM | STEP_OPTIONAL;
+	add_directory(b, SV("/run/shm"), 01777);
 	return 0;
 }

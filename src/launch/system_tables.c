@@ -16,18 +16,17 @@ const char *const system_etc[] = {
 	/* programs start */
 	"alternatives", "ld.so.cache", "ld.so.preload",
 	/* certificates */
-	"ssl", "pki",
+	"pki",
 	/* time, language, what system this is */
-	"localtime", "timezone", "locale.conf", "os-release",
-	"debian_version", "lsb-release", "redhat-release", "fedora-release",
-	"alpine-release", "arch-release",
+	"localtime", "timezone", "os-release", "lsb-release",
+	"redhat-release", "fedora-release", "alpine-release",
 	/* names of numbers */
-	"protocols", "services", "mime.types",
+	"protocols", "services",
 	/* shells */
-	"profile", "profile.d", "bash.bashrc", "bashrc", "inputrc", "zsh",
-	"zshrc", "zshenv", "fish",
+	"profile", "profile.d", "bash.bashrc", "bashrc", "zsh", "zshrc",
+	"zshenv", "fish",
 	/* tools */
-	"gitconfig", "wgetrc", "npmrc", "fonts", "ImageMagick-*",
+	"gitconfig", "npmrc", "fonts", "ImageMagick-*",
 	/* languages */
 	"python3.*", "perl", "java-*", "ruby", "php", "R", "julia", "ghc",
 	"maven", "gradle",
@@ -36,12 +35,16 @@ const char *const system_etc[] = {
 	NULL,
 };
 
-const char *const system_hidden[] = { "/etc/ssl/private", NULL };
+const char *const system_paths[] = {
+	"/etc/ssl/certs", "/etc/ssl/openssl.cnf", "/etc/ssl/ca-bundle.pem",
+	"/etc/ssl/cert.pem",
+	NULL,
+};
 
 /* What only root could read is not listed again: outside, the agent is never
  * root (system.c leaves such names out by their mode). */
 const char *const system_proc_hidden[] = {
-	"acpi", "asound", "interrupts", "kallsyms", "kcore", "key-users",
+	"asound", "interrupts", "kallsyms", "kcore", "key-users",
 	"keys", "kmsg", "latency_stats", "sched_debug", "scsi",
 	"sysrq-trigger", "timer_list", "timer_stats",
 	NULL,
@@ -49,9 +52,7 @@ const char *const system_proc_hidden[] = {
 
 const struct system_private system_privates[] = {
 	{ "/tmp", 01777 },
-	{ "/var/tmp", 01777 },
 	{ "/run", 0755 },
-	{ "/dev/shm", 01777 },
 	{ NULL, 0 },
 };
 
@@ -61,7 +62,8 @@ const struct system_link system_links[] = {
 	{ "/dev/stdout", "/proc/self/fd/1" },
 	{ "/dev/stderr", "/proc/self/fd/2" },
 	{ "/dev/ptmx", "pts/ptmx" },
-	{ "/etc/mtab", "/proc/self/mounts" },
+	{ "/dev/shm", "/run/shm" },
 	{ "/var/run", "/run" },
+	{ "/var/tmp", "/tmp" },
 	{ NULL, NULL },
 };

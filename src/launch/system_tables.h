@@ -12,8 +12,8 @@ extern const char *const system_roots[];
 /* Entries of /etc, as patterns: small files are copied, directories and large
  * files are bound, links are made again.  Nothing else of /etc exists. */
 extern const char *const system_etc[];
-/* Hidden in what the lists above show. */
-extern const char *const system_hidden[];
+/* Parts of directories of /etc that are not shown whole (/etc/ssl/private). */
+extern const char *const system_paths[];
 /* Hidden in /proc, which is read-only as a whole. */
 extern const char *const system_proc_hidden[];
 
