@@ -99,10 +99,8 @@ static int forward_head(struct exchange *x, struct err *e)
 	return 0;
 }
 
-static int forward_body(struct exchange *x, struct buf *body, struct err *e)
+static int forward_body(struct exchange *x, struct sv rest, struct err *e)
 {
-	struct sv rest = buf_sv(body);
-
 	while (rest.n) {
 		struct msg m = { .kind = MSG_CHUNK };
 
@@ -111,7 +109,6 @@ static int forward_body(struct exchange *x, struct buf *body, struct err *e)
 			return -1;
 		rest = sv_from(rest, m.CHUNK.data.n);
 	}
-	buf_reset(body);
 	return 0;
 }
 
@@ -121,36 +118,41 @@ static int malformed(struct exchange *x, struct err *e)
 			host_of(x), x->in.reason);
 }
 
-/* All pieces of one read become one run of CHUNKs. */
+/* A piece of the body: gathered, or forwarded as it lies when it is large. */
+static int take_piece(struct exchange *x, struct sv data, struct buf *gathered,
+		      struct err *e)
+{
+	x->received += data.n;
+	if (x->scrub)
+		return scrub_push(x->scrub, data, gathered, e);
+	if (gathered->n == 0 && data.n >= LARGE_READ)
+		return forward_body(x, data, e);
+	buf_put(gathered, data);
+	return 0;
+}
+
+/* All small pieces of one read become one run of CHUNKs. */
 static int feed(struct exchange *x, struct sv in, struct err *e)
 {
-	static struct buf body = { .max = BODY_MAX };
+	static struct buf gathered = { .max = BODY_MAX };
 	struct sv data = { 0 };
 	enum incoming_result got;
 
-	buf_reset(&body);
+	buf_reset(&gathered);
 	while ((got = incoming_next(&x->in, &in, &data)) > INCOMING_MORE &&
-	       got != INCOMING_END) {
-		if (got == INCOMING_HEAD) {
-			if (forward_head(x, e) < 0)
-				return -1;
-			continue;
-		}
-		x->received += data.n;
-		if (!x->scrub)
-			buf_put(&body, data);
-		else if (scrub_push(x->scrub, data, &body, e) < 0)
+	       got != INCOMING_END)
+		if ((got == INCOMING_HEAD ? forward_head(x, e) :
+		     take_piece(x, data, &gathered, e)) < 0)
 			return -1;
-	}
 	if (got == INCOMING_END) {
 		x->received_all = true;
 		/* What nobody asked for must not become the next answer. */
 		x->reusable = x->reusable && in.n == 0;
-		if (x->scrub && scrub_finish(x->scrub, &body, e) < 0)
+		if (x->scrub && scrub_finish(x->scrub, &gathered, e) < 0)
 			return -1;
 	}
-	if (buf_check(&body, "a piece of the response", e) < 0 ||
-	    forward_body(x, &body, e) < 0)
+	if (buf_check(&gathered, "a piece of the response", e) < 0 ||
+	    forward_body(x, buf_sv(&gathered), e) < 0)
 		return -1;
 	return got == INCOMING_BAD ? malformed(x, e) : 0;
 }
@@ -175,8 +177,7 @@ static enum upstream_status fill(struct exchange *x, char *p, size_t max,
 static enum transfer_result on_end(struct exchange *x, bool clean,
 				   struct err *e)
 {
-	struct buf rest = buf_new(BODY_MAX);
-	int failed;
+	auto_buf struct buf rest = buf_new(BODY_MAX);
 
 	if (x->reused && !x->retried && !incoming_has_begun(&x->in))
 		return TRANSFER_STALE;
@@ -185,9 +186,8 @@ static enum transfer_result on_end(struct exchange *x, bool clean,
 		return malformed(x, e);
 	if (x->scrub && scrub_finish(x->scrub, &rest, e) < 0)
 		return TRANSFER_FAILED;
-	failed = forward_body(x, &rest, e);
-	buf_free(&rest);
-	return failed < 0 ? TRANSFER_FAILED : TRANSFER_OVER;
+	return forward_body(x, buf_sv(&rest), e) < 0 ? TRANSFER_FAILED :
+						       TRANSFER_OVER;
 }
 
 static enum transfer_result receive_response(struct exchange *x, struct err *e)
@@ -219,18 +219,19 @@ enum transfer_result transfer_run(struct exchange *x, struct err *e)
 {
 	struct stream *s = x->stream;
 	enum transfer_result result = TRANSFER_WAITS;
-	bool writes, reads;
+	/* An answer to what was not yet asked is none; nor can there be one
+	 * in the moment in which it is asked. */
+	bool asked = outgoing_head_is_out(&x->out);
+	bool writes;
 
 	send_request(x);
-	/* An answer to what was not yet asked is none: so not before. */
-	reads = x->deaf || outgoing_head_is_out(&x->out);
-	if (reads)
+	if (asked || x->deaf)
 		result = receive_response(x, e);
 	if (result != TRANSFER_WAITS)
 		return result;
 	writes = !x->deaf && outgoing_pending(&x->out).n;
-	upstream_await(&s->upstream, reads && !channel_is_full(&s->edge),
-		       writes);
+	upstream_await(&s->upstream, outgoing_head_is_out(&x->out) &&
+				     !channel_is_full(&s->edge), writes);
 	channel_pause(&s->edge, writes || x->out.ended);
 	return result;
 }
