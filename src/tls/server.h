@@ -64,5 +64,11 @@ void tls_refuse(struct tls *t, enum tls_alert alert);
  * certificate (it pins one, or brings its own roots).  *e says so too.
  */
 bool tls_is_distrusted(const struct tls *t);
+/*
+ * After TLS_CUT of a handshake or of the first read: the client hung up on our
+ * certificate without a word, as Node and GnuTLS do when they do not trust it;
+ * others may have other reasons.
+ */
+bool tls_is_doubted(const struct tls *t);
 
 #endif

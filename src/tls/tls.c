@@ -98,6 +98,11 @@ bool tls_is_distrusted(const struct tls *t)
 	return t->server && t->has_certificate && is_distrust(t->alert);
 }
 
+bool tls_is_doubted(const struct tls *t)
+{
+	return t->server && t->has_certificate && t->cut && !t->has_read;
+}
+
 /* Why the connection failed, the more telling reasons first; -1. */
 static int explain(const struct tls *t, const char *what, struct err *e)
 {
@@ -123,7 +128,25 @@ static int explain(const struct tls *t, const char *what, struct err *e)
 	if (t->has_alpn_clash)
 		return err_kind(e, ERR_TLS, "%s: the client offers other "
 				"protocols only, not http/1.1 (ALPN)", what);
+	if (tls_is_doubted(t))
+		return err_kind(e, ERR_TLS, "%s: the client hung up on our "
+				"certificate: it may not trust stockade's CA",
+				what);
+	if (t->cut)
+		return err_kind(e, ERR_TLS, "%s: the connection ended without "
+				"notice", what);
 	return fault_set(e, what);
+}
+
+static bool is_cut(int code, int saved_errno)
+{
+	unsigned long first = ERR_peek_error();
+
+	if (code == SSL_ERROR_SYSCALL)
+		return saved_errno == 0 || saved_errno == ECONNRESET ||
+		       saved_errno == EPIPE;
+	return ERR_GET_LIB(first) == ERR_LIB_SSL &&
+	       ERR_GET_REASON(first) == SSL_R_UNEXPECTED_EOF_WHILE_READING;
 }
 
 /*
@@ -134,7 +157,6 @@ static enum tls_status status_of(struct tls *t, int r, const char *what,
 				 struct err *e)
 {
 	int saved = errno, code = SSL_get_error(t->ssl, r);
-	unsigned long first = ERR_peek_error();
 
 	switch (code) {
 	case SSL_ERROR_WANT_READ:
@@ -149,17 +171,15 @@ static enum tls_status status_of(struct tls *t, int r, const char *what,
 		break;
 	}
 	t->broken = true;
-	if (code == SSL_ERROR_SYSCALL) {
-		ERR_clear_error();
-		errno = saved ? saved : ECONNRESET;
+	t->cut = is_cut(code, saved);
+	if (code == SSL_ERROR_SYSCALL && !t->cut) {
+		errno = saved;
 		err_sys(e, "%s", what);
-		return errno == ECONNRESET || errno == EPIPE ? TLS_CUT
-							     : TLS_FAILED;
+	} else {
+		explain(t, what, e);
 	}
-	explain(t, what, e);
-	return ERR_GET_LIB(first) == ERR_LIB_SSL &&
-	       ERR_GET_REASON(first) == SSL_R_UNEXPECTED_EOF_WHILE_READING
-		? TLS_CUT : TLS_FAILED;
+	ERR_clear_error();
+	return t->cut ? TLS_CUT : TLS_FAILED;
 }
 
 enum tls_status tls_handshake(struct tls *t, struct err *e)
@@ -188,20 +208,16 @@ enum tls_status tls_handshake(struct tls *t, struct err *e)
 enum tls_status tls_read(struct tls *t, char *p, size_t max, size_t *ret_n,
 			 struct err *e)
 {
-	enum tls_status status;
 	int r;
 
 	ERR_clear_error();
 	errno = 0;
 	r = SSL_read_ex(t->ssl, p, max, ret_n);
 	t->drained = r != 1;
+	t->has_read |= r == 1;
 	if (r == 1)
 		return TLS_OK;
-	status = status_of(t, r, "TLS read", e);
-	if (status == TLS_CUT)
-		err_kind(e, ERR_TLS, "TLS read: the connection ended without "
-			 "notice");
-	return status;
+	return status_of(t, r, "TLS read", e);
 }
 
 enum tls_status tls_write(struct tls *t, struct sv v, size_t *ret_n,

@@ -13,6 +13,8 @@ struct tls {
 	struct tls_client *client;	/* borrowed; NULL on the server's side */
 	bool drained;		/* the last read found nothing whole */
 	bool broken;		/* a fatal error: not even close_notify */
+	bool cut;		/* the socket ended without close_notify */
+	bool has_read;		/* at least one byte */
 	int alert;		/* the peer's fatal alert, or -1 */
 	/* The server's SNI as it was sent; the client's canonical host,
 	 * terminated. */

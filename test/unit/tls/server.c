@@ -100,6 +100,15 @@ static bool says(const struct link *l, const char *text)
 	return found;
 }
 
+static void open_link(struct link *l)
+{
+	link_up(l, "a.example", false);
+	shake(l);
+	CHECK(tls_use_cached(l->t, SV("a.example")) ||
+	      certify(l, "a.example") == 0);
+	CHECK_INT(shake(l), TLS_OK);
+}
+
 static void test_handshake_waits_for_a_certificate(void)
 {
 	for (int v = TLS1_2_VERSION; v <= TLS1_3_VERSION; v++) {
@@ -218,6 +227,47 @@ static void test_client_that_pins_is_recognised(void)
 		CHECK(says(&l, "does not trust stockade's CA"));
 		link_down(&l);
 	}
+}
+
+static void test_client_that_hangs_up_is_doubted(void)
+{
+	struct link l;
+	char c;
+	size_t n;
+
+	/* In the handshake, as Node does. */
+	link_up(&l, "a.example", true);
+	CHECK_INT(shake(&l), TLS_WANT_CERT);
+	CHECK(tls_use_cached(l.t, SV("a.example")) ||
+	      certify(&l, "a.example") == 0);
+	CHECK_INT(tls_handshake(l.t, &l.why), TLS_WANT_READ);
+	shutdown(l.fds[1], SHUT_RDWR);
+	CHECK_INT(tls_handshake(l.t, &l.why), TLS_CUT);
+	CHECK(tls_is_doubted(l.t));
+	CHECK(!tls_is_distrusted(l.t));
+	CHECK(says(&l, "hung up on our certificate"));
+	link_down(&l);
+
+	/* After it, as GnuTLS does. */
+	open_link(&l);
+	shutdown(l.fds[1], SHUT_RDWR);
+	CHECK_INT(tls_read(l.t, &c, 1, &n, &l.why), TLS_CUT);
+	CHECK(tls_is_doubted(l.t));
+	link_down(&l);
+
+	/* One that has spoken had no doubts, nor one that takes its leave. */
+	open_link(&l);
+	CHECK_INT(SSL_write(l.peer, "x", 1), 1);
+	shutdown(l.fds[1], SHUT_RDWR);
+	CHECK_INT(tls_read(l.t, &c, 1, &n, &l.why), TLS_OK);
+	CHECK_INT(tls_read(l.t, &c, 1, &n, &l.why), TLS_CUT);
+	CHECK(!tls_is_doubted(l.t));
+	link_down(&l);
+	open_link(&l);
+	SSL_shutdown(l.peer);
+	CHECK_INT(tls_read(l.t, &c, 1, &n, &l.why), TLS_EOF);
+	CHECK(!tls_is_doubted(l.t));
+	link_down(&l);
 }
 
 static enum tls_status shake_alpn(const char *wire, char ret[32],
@@ -408,15 +458,6 @@ static void test_certificate_for_another_key_is_refused(void)
 	link_down(&l);
 }
 
-static void open_link(struct link *l)
-{
-	link_up(l, "a.example", false);
-	shake(l);
-	CHECK(tls_use_cached(l->t, SV("a.example")) ||
-	      certify(l, "a.example") == 0);
-	CHECK_INT(shake(l), TLS_OK);
-}
-
 static void test_read_tells_the_end_from_a_cut(void)
 {
 	char got[16];
@@ -556,6 +597,7 @@ int main(void)
 	RUN(test_sni_is_given_as_sent);
 	RUN(test_refuse_sends_that_alert);
 	RUN(test_client_that_pins_is_recognised);
+	RUN(test_client_that_hangs_up_is_doubted);
 	RUN(test_alpn_http_1_1_or_nothing);
 	RUN(test_old_versions_are_refused);
 	RUN(test_bytes_that_are_not_tls_fail);
