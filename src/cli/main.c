@@ -86,8 +86,9 @@ int main(int argc, char **argv)
 	if (open_standard_descriptors(&e) < 0)
 		return report(&e);
 	if (argc < 2) {
-		print_usage(stderr);
-		return STATUS_CANNOT;
+		(void)err_kind(&e, ERR_POLICY, "no verb given (`stockade "
+			       "--help` lists them)");
+		return report(&e);
 	}
 	if (is_word(argv[1], "--version", "version")) {
 		(void)printf("stockade %s\n", STOCKADE_VERSION);

@@ -124,6 +124,21 @@ static int send_system(struct warden *w, struct err *e)
 	return 0;
 }
 
+int roots_check(const struct policy *p, struct err *e)
+{
+	for (size_t i = 0; i < p->roots_n; i++) {
+		const struct roots_rule *rule = &p->roots[i];
+		auto_arena struct arena a = arena_new(8192);
+		const char *path = arena_str(&a, rule->path);
+
+		if (!path)
+			return err_kind(e, ERR_LIMIT, "out of memory");
+		if (!rule->optional && access(path, R_OK) < 0)
+			return err_sys(e, "open the roots %s", path);
+	}
+	return 0;
+}
+
 int roots_send(struct warden *w, struct err *e)
 {
 	const char *file = secure_getenv("SSL_CERT_FILE");

@@ -124,7 +124,8 @@ int warden_init(struct warden *w, struct loop *l, const struct policy *p,
 		.listener_fd = -1, .dns_fd = -1,
 		.intercept = policy_needs_tls(p), .ca_pem = buf_new(16384),
 	};
-	if (credential_set_init(&w->credentials, p, e) < 0)
+	if (credential_set_init(&w->credentials, p, e) < 0 ||
+	    roots_check(p, e) < 0)
 		return -1;
 	if (!w->intercept && w->credentials.n == 0)
 		return 0;
