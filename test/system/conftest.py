@@ -6,6 +6,7 @@ fixture `stockade` runs the built program; `api` and `other` are HTTPS origins
 called api.test and other.test, `plain` is one without TLS.
 """
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -23,6 +24,12 @@ PROBE = os.path.join(BUILD, "test", "probe", "probe")
 IS_ROOT = os.geteuid() == 0
 # Set by test/cell: public and special addresses are here, and names for them.
 IN_CELL = os.environ.get("STOCKADE_CELL") == "1"
+
+# A shell that starts us in the background lets signals be ignored, and what is
+# ignored stays so in everything below.
+for _number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
+    if signal.getsignal(_number) == signal.SIG_IGN:
+        signal.signal(_number, signal.SIG_DFL)
 
 needs_cell = pytest.mark.skipif(
     not IN_CELL, reason="needs the names and addresses of test/cell")

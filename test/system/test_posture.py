@@ -37,6 +37,8 @@ def test_mounts_are_nosuid_and_nodev(stockade):
     assert mounts
     for line in mounts.splitlines():
         _, where, kind, options = line.split()[:4]
+        if where.startswith("/dev/") and kind == "devtmpfs":
+            continue        # one of the few device files, each by itself
         assert "nosuid" in options.split(","), line
         if not where.startswith("/dev"):
             assert "nodev" in options.split(","), line
