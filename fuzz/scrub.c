@@ -42,7 +42,7 @@ static uint64_t scrub(const struct sv values[2], struct sv in, size_t step,
 
 static void check_absent(struct sv value, struct sv out)
 {
-	struct spelling s = { .text = value };
+	struct spelling s = spelling_of(value);
 	size_t len;
 
 	MUST(sv_find_sv(out, value) == out.n);

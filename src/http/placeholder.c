@@ -41,7 +41,7 @@ bool placeholder_is(struct sv v)
 /* At the start of in, in any spelling but base64. */
 static bool spelled_at(struct sv in, char out[PLACEHOLDER_SIZE])
 {
-	struct spelling prefix = { .text = SV(PLACEHOLDER_PREFIX) };
+	struct spelling prefix = spelling_of(SV(PLACEHOLDER_PREFIX));
 	size_t n, at;
 
 	if (spelling_match(&prefix, in, true, &at) != SPELLED_YES)
@@ -51,7 +51,7 @@ static bool spelled_at(struct sv in, char out[PLACEHOLDER_SIZE])
 		size_t k = 0;
 
 		for (; k < 16; k++) {
-			struct spelling digit = { .text = { hex + k, 1 } };
+			struct spelling digit = spelling_of(sv_of(hex + k, 1));
 
 			if (spelling_match(&digit, sv_from(in, at), true,
 					   &n) == SPELLED_YES)

@@ -163,10 +163,14 @@ static enum spelled text_match(const struct spelling *s, struct sv in,
 	return yes(at, len);
 }
 
-static bool has_introducer(struct sv text)
+struct spelling spelling_of(struct sv text)
 {
-	return sv_find(text, '%') < text.n || sv_find(text, '\\') < text.n ||
-	       sv_find(text, '&') < text.n;
+	return (struct spelling){
+		.text = text,
+		.special = sv_find(text, '%') < text.n ||
+			   sv_find(text, '\\') < text.n ||
+			   sv_find(text, '&') < text.n,
+	};
 }
 
 enum spelled spelling_match(const struct spelling *s, struct sv in, bool final,
@@ -174,7 +178,7 @@ enum spelled spelling_match(const struct spelling *s, struct sv in, bool final,
 {
 	enum spelled best = text_match(s, in, ALL, final, len);
 
-	if (best == SPELLED_PART || !has_introducer(s->text))
+	if (best == SPELLED_PART || !s->special)
 		return best;
 	for (int escapes = 0; escapes < ALL; escapes++) {
 		size_t n;

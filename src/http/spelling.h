@@ -27,7 +27,9 @@ struct spelling {
 	struct sv text;
 	bool fold;
 	bool url64;
+	bool special;	/* text has a character that begins an escape */
 };
+struct spelling spelling_of(struct sv text);
 
 /*
  * Does in begin with the text, in any spelling?  *len is its length there when

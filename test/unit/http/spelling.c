@@ -37,7 +37,7 @@ static const struct {
 static void test_spelling_of_each_kind_is_matched(void)
 {
 	for (size_t i = 0; i < countof(cases); i++) {
-		struct spelling s = { .text = sv_str(cases[i].text) };
+		struct spelling s = spelling_of(sv_str(cases[i].text));
 		size_t len = 0;
 		enum spelled r = spelling_match(&s, sv_str(cases[i].in), true,
 						&len);
@@ -54,7 +54,7 @@ static void test_spelling_cut_short_is_part_of_one(void)
 {
 	for (size_t i = 0; i < countof(cases); i++)
 		for (size_t n = 0; n < cases[i].len; n++) {
-			struct spelling s = { .text = sv_str(cases[i].text) };
+			struct spelling s = spelling_of(sv_str(cases[i].text));
 			struct sv in = sv_head(sv_str(cases[i].in), n);
 			size_t len;
 
@@ -67,7 +67,7 @@ static void test_spelling_cut_short_is_part_of_one(void)
 static void test_spelling_begins_with_one_of_its_openings(void)
 {
 	for (size_t i = 0; i < countof(cases); i++) {
-		struct spelling s = { .text = sv_str(cases[i].text) };
+		struct spelling s = spelling_of(sv_str(cases[i].text));
 		char pairs[SPELLING_OPENINGS][2];
 		size_t n = spelling_openings(&s, pairs);
 		bool found = false;
@@ -81,10 +81,12 @@ static void test_spelling_begins_with_one_of_its_openings(void)
 
 static void test_spelling_folds_case_and_alphabets_when_told(void)
 {
-	struct spelling folded = { .text = SV("Ab1"), .fold = true };
-	struct spelling url = { .text = SV("a+b/"), .url64 = true };
+	struct spelling folded = spelling_of(SV("Ab1"));
+	struct spelling url = spelling_of(SV("a+b/"));
 	size_t len;
 
+	folded.fold = true;
+	url.url64 = true;
 	CHECK_INT(spelling_match(&folded, SV("aB1"), true, &len), SPELLED_YES);
 	CHECK_INT(spelling_match(&folded, SV("%41%62" "1"), true, &len),
 		  SPELLED_YES);
