@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 
 #include "conn.h"
+#include "handshake.h"
 #include "inbound.h"
 #include "tls.h"
 
@@ -29,11 +30,17 @@ static int receive(struct conn *c, char *p, size_t max, size_t *ret_n)
 			return 1;
 		case TLS_WANT_READ:
 			return 0;
-		case TLS_EOF:
 		case TLS_CUT:
+			/* Some check a certificate after the handshake. */
+			handshake_note_distrust(c);
+			*ret_n = 0;
+			return 1;
+		case TLS_EOF:
 			*ret_n = 0;
 			return 1;
 		case TLS_FAILED:
+			handshake_note_distrust(c);
+			return -1;
 		case TLS_WANT_WRITE:
 		case TLS_WANT_CERT:
 			return -1;

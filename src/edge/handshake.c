@@ -93,12 +93,21 @@ static void choose_certificate(struct conn *c)
 		ask_vault(c);
 }
 
-static void failed(struct conn *c, const struct err *e)
+void handshake_note_distrust(struct conn *c)
 {
 	if (tls_is_distrusted(c->tls))
 		conn_refused(c, SV("the client does not trust the sandbox's"
 				   " certificate: it pins one or brings its own"
 				   " roots"));
+	else if (tls_is_doubted(c->tls))
+		conn_refused(c, SV("the client hung up on the sandbox's"
+				   " certificate: it may pin one or bring its"
+				   " own roots"));
+}
+
+static void failed(struct conn *c, const struct err *e)
+{
+	handshake_note_distrust(c);
 	(void)e;
 	conn_close(c);
 }

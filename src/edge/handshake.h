@@ -8,6 +8,8 @@
 /* The first byte of a ClientHello is there. */
 void handshake_start(struct conn *c);
 bool handshake_step(struct conn *c);
+/* After a connection failed or was cut: was it our certificate? */
+void handshake_note_distrust(struct conn *c);
 /* CERTIFICATE, for all connections that wait for that name. */
 int handshake_on_vault(struct channel *c, struct msg *m, struct err *e);
 
