@@ -23,6 +23,7 @@
 
 #include "launch.h"
 #include "own.h"
+#include "relay.h"
 #include "run_record.h"
 #include "source.h"
 #include "supervise.h"
@@ -39,6 +40,7 @@ struct run {
 	struct plan plan;
 	struct sandbox sandbox;
 	struct terminal terminal;
+	struct relay relays[3];
 	bool has_record, has_warden, has_plan, has_sandbox;
 	struct launch_variable *variables;	/* owned */
 	char cwd[PATH_MAX];
@@ -54,6 +56,8 @@ static void end_sandbox(struct run *r)
 	if (r->has_sandbox)
 		sandbox_kill(&r->sandbox);
 	r->has_sandbox = false;
+	for (size_t i = 0; i < countof(r->relays); i++)
+		relay_close(&r->relays[i]);
 	terminal_close(&r->terminal);
 }
 
@@ -171,6 +175,17 @@ static int open_terminal(struct run *r, struct err *e)
 			     steal_fd(&r->sandbox.pty_fd), e);
 }
 
+static int open_relays(struct run *r, struct err *e)
+{
+	for (int i = 0; i < 3; i++)
+		if (r->sandbox.relay_fd[i] >= 0 &&
+		    relay_open(&r->relays[i], r->loop, i,
+			       steal_fd(&r->sandbox.relay_fd[i]), i != 0,
+			       e) < 0)
+			return -1;
+	return 0;
+}
+
 /* The sandbox and vault come up side by side; then the command executes. */
 static int start(struct run *r, char **argv, struct err *e)
 {
@@ -200,6 +215,8 @@ static int start(struct run *r, char **argv, struct err *e)
 	if (prctl(PR_SET_DUMPABLE, 0) < 0)
 		return err_sys(e, "prctl PR_SET_DUMPABLE");
 	if (r->sandbox.pty_fd >= 0 && open_terminal(r, e) < 0)
+		return -1;
+	if (open_relays(r, e) < 0)
 		return -1;
 	return sandbox_go(&r->sandbox, buf_sv(&r->warden.ca_pem), e);
 }

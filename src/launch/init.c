@@ -246,10 +246,12 @@ static int keep_two(struct init *in, struct err *e)
 	return process_close_except(keep, 2, e);
 }
 
-_Noreturn void init_run(const struct plan *plan, int control_fd)
+_Noreturn void init_run(const struct plan *plan, int control_fd,
+			const int stdio_fd[3])
 {
 	struct init in = {
 		.plan = plan, .control_fd = control_fd, .root_fd = -1,
+		.stdio_fd = { stdio_fd[0], stdio_fd[1], stdio_fd[2] },
 		.host_dev_fd = -1, .cover_dir_fd = -1, .cover_file_fd = -1,
 		.devpts_fd = -1, .tcp_fd = -1, .dns_fd = -1,
 		.pty = { .master = -1, .slave = -1 }, .trust_fd = -1,

@@ -13,6 +13,7 @@
 
 struct init {
 	const struct plan *plan;
+	int stdio_fd[3];	/* borrowed */
 	int control_fd;		/* owned, all of them; -1: not open */
 	int root_fd;		/* the new root's mount */
 	bool attached;		/* it hangs over the old root (before 6.15) */
@@ -31,8 +32,10 @@ struct init {
 	int status;		/* of the run, when a step fails: LAUNCH_* */
 };
 
-/* Never returns; control_fd is pid 1's end. */
-_Noreturn void init_run(const struct plan *plan, int control_fd);
+/* Never returns; control_fd is pid 1's end, stdio_fd what becomes 0, 1 and 2 of
+ * the command where that is not the pty. */
+_Noreturn void init_run(const struct plan *plan, int control_fd,
+			const int stdio_fd[3]);
 
 #define INIT_STEP(name) \
 	must_check int name(struct init *in, const struct step *s, struct err *e)

@@ -36,7 +36,8 @@ struct launch_input {
 	char *const *argv;	/* the command; ends with NULL */
 	char *const *environ;	/* the caller's environment; ends with NULL */
 	const char *cwd;	/* absolute */
-	int stdio[3];		/* terminals among them become the inner pty */
+	int stdio[3];		/* terminals among them become the inner pty,
+				   sockets are relayed (sandbox.relay_fd) */
 	bool wants_ca;		/* sandbox_go() brings a certificate to trust */
 
 	/* Set inside, whatever the policy says: placeholders of secrets. */
@@ -77,6 +78,8 @@ struct sandbox {
 	int tcp_fd;		/* owned; the capturing listener, after prepared */
 	int dns_fd;		/* owned; the UDP socket of every port 53 */
 	int pty_fd;		/* owned; master of the inner pty, or -1 */
+	int relay_fd[3];	/* owned; where standard descriptor i is a socket
+				   the pipe that is to be relayed to it, or -1 */
 	int status;		/* after a failure: LAUNCH_* */
 };
 

@@ -33,11 +33,10 @@ static int plan_stdio(struct builder *b, struct err *e)
 			return err_kind(e, ERR_POLICY, "standard descriptor %d "
 					"is a directory: it would show what "
 					"lies below and around it", i);
-		if (S_ISSOCK(st.st_mode))
-			return err_kind(e, ERR_POLICY, "standard descriptor %d "
-					"is a socket; give a pipe or a file",
-					i);
 		plan->stdio_fd[i] = fd;
+		/* A socket could carry descriptors, and its peer's name. */
+		if (S_ISSOCK(st.st_mode))
+			plan->stdio[i] = PLAN_STDIO_RELAY;
 		if (S_ISCHR(st.st_mode) && isatty(fd)) {
 			plan->stdio[i] = PLAN_STDIO_PTY;
 			plan->wants_pty = true;

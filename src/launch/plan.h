@@ -76,7 +76,11 @@ struct step {
 };
 
 /* How a standard descriptor of the command is made. */
-enum plan_stdio { PLAN_STDIO_PASS = 0, PLAN_STDIO_PTY };
+enum plan_stdio {
+	PLAN_STDIO_PASS = 0,	/* the caller's own: a pipe, a file */
+	PLAN_STDIO_PTY,		/* a terminal: the inner one */
+	PLAN_STDIO_RELAY,	/* a socket: a pipe, and the caller relays */
+};
 
 struct plan {
 	struct arena arena;

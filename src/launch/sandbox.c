@@ -34,8 +34,46 @@ static const struct step *find_step(const struct plan *plan,
 	return NULL;
 }
 
+static bool same_socket(int a, int b)
+{
+	struct stat x, y;
+
+	return fstat(a, &x) == 0 && fstat(b, &y) == 0 && x.st_ino == y.st_ino;
+}
+
+/* A pipe for each socket; one for both where 2 is the same as 1. */
+static int make_relays(const struct plan *plan, struct sandbox *ret,
+		       int stdio_fd[3], struct err *e)
+{
+	for (int i = 0; i < 3; i++) {
+		int ends[2];
+
+		stdio_fd[i] = plan->stdio_fd[i];
+		if (plan->stdio[i] != PLAN_STDIO_RELAY)
+			continue;
+		if (i == 2 && plan->stdio[1] == PLAN_STDIO_RELAY &&
+		    same_socket(plan->stdio_fd[1], plan->stdio_fd[2])) {
+			stdio_fd[2] = stdio_fd[1];
+			continue;
+		}
+		if (pipe2(ends, O_CLOEXEC) < 0)
+			return err_sys(e, "make a pipe");
+		stdio_fd[i] = ends[i == 0 ? 0 : 1];
+		ret->relay_fd[i] = ends[i == 0 ? 1 : 0];
+	}
+	return 0;
+}
+
+static void close_relays(const struct plan *plan, const int stdio_fd[3])
+{
+	for (int i = 0; i < 3; i++)
+		if (plan->stdio[i] == PLAN_STDIO_RELAY &&
+		    !(i == 2 && stdio_fd[2] == stdio_fd[1]))
+			(void)close(stdio_fd[i]);
+}
+
 static int clone_init(const struct plan *plan, struct sandbox *ret,
-		      pid_t *pid, struct err *e)
+		      const int stdio_fd[3], pid_t *pid, struct err *e)
 {
 	int pair[2];
 	size_t index = 0;
@@ -49,7 +87,9 @@ static int clone_init(const struct plan *plan, struct sandbox *ret,
 	*pid = process_clone(NAMESPACES, &ret->pidfd, e);
 	if (*pid == 0) {
 		(void)close(pair[0]);
-		init_run(plan, pair[1]);
+		for (int i = 0; i < 3; i++)
+			close_fd(&ret->relay_fd[i]);
+		init_run(plan, pair[1], stdio_fd);
 	}
 	(void)close(pair[1]);
 	if (*pid < 0 && (e->code == EPERM || e->code == ENOSPC))
@@ -91,36 +131,51 @@ static bool is_unnamed(int fd)
  * `cat /dev/stdin` opens the pipe again, which its owner may.  A pipe that root
  * made belongs to root, whom the agent is not.
  */
-static int give_pipes(const struct plan *plan, struct err *e)
+static int give_pipes(const struct plan *plan, const int stdio_fd[3],
+		      struct err *e)
 {
 	for (int i = 0; i < 3; i++) {
 		struct stat st;
 
-		if (fstat(plan->stdio_fd[i], &st) < 0)
+		if (fstat(stdio_fd[i], &st) < 0)
 			return err_sys(e, "identify descriptor %d", i);
 		if (S_ISFIFO(st.st_mode) && st.st_uid == 0 &&
-		    is_unnamed(plan->stdio_fd[i]) &&
-		    fchown(plan->stdio_fd[i], plan->host_uid,
-			   plan->host_gid) < 0)
+		    is_unnamed(stdio_fd[i]) &&
+		    fchown(stdio_fd[i], plan->host_uid, plan->host_gid) < 0)
 			return err_sys(e, "give away descriptor %d", i);
 	}
 	return 0;
 }
 
-int sandbox_start(const struct plan *plan, struct sandbox *ret, struct err *e)
+static int start(const struct plan *plan, struct sandbox *ret,
+		 const int stdio_fd[3], struct err *e)
 {
 	pid_t pid = -1;
 
-	*ret = (struct sandbox){
-		.pidfd = -1, .control_fd = -1, .tcp_fd = -1, .dns_fd = -1,
-		.pty_fd = -1, .status = LAUNCH_FAILED,
-	};
-	if (clone_init(plan, ret, &pid, e) < 0)
+	if (plan->as_root && give_pipes(plan, stdio_fd, e) < 0)
 		return -1;
-	if (plan->as_root && (give_pipes(plan, e) < 0 ||
-			      map_ids(plan, ret, pid, e) < 0))
+	if (clone_init(plan, ret, stdio_fd, &pid, e) < 0)
+		return -1;
+	if (plan->as_root && map_ids(plan, ret, pid, e) < 0)
 		return err_ctx(e, "identity");
 	return 0;
+}
+
+int sandbox_start(const struct plan *plan, struct sandbox *ret, struct err *e)
+{
+	int stdio_fd[3] = { -1, -1, -1 };
+	int rc;
+
+	*ret = (struct sandbox){
+		.pidfd = -1, .control_fd = -1, .tcp_fd = -1, .dns_fd = -1,
+		.pty_fd = -1, .relay_fd = { -1, -1, -1 },
+		.status = LAUNCH_FAILED,
+	};
+	if (make_relays(plan, ret, stdio_fd, e) < 0)
+		return -1;
+	rc = start(plan, ret, stdio_fd, e);
+	close_relays(plan, stdio_fd);
+	return rc;
 }
 
 /* The next note, which has to be of that kind. */
@@ -205,4 +260,6 @@ void sandbox_kill(struct sandbox *sb)
 	close_fd(&sb->tcp_fd);
 	close_fd(&sb->dns_fd);
 	close_fd(&sb->pty_fd);
+	for (int i = 0; i < 3; i++)
+		close_fd(&sb->relay_fd[i]);
 }

@@ -21,6 +21,7 @@ enum { STDIO_PARK = 16 };
 
 struct spawn {
 	const struct plan *plan;
+	const int *stdio_fd;
 	int slave_fd;
 	struct err err;		/* the child's word; kind 0: executed */
 	bool set_up;		/* what failed, if anything, was execve() */
@@ -33,7 +34,7 @@ static int place_stdio(const struct spawn *s, struct err *e)
 
 	for (int i = 0; i < 3; i++) {
 		int fd = s->plan->stdio[i] == PLAN_STDIO_PTY ?
-				 s->slave_fd : s->plan->stdio_fd[i];
+				 s->slave_fd : s->stdio_fd[i];
 
 		parked[i] = fcntl(fd, F_DUPFD_CLOEXEC, STDIO_PARK);
 		if (parked[i] < 0)
@@ -85,7 +86,8 @@ static __attribute__((noinline)) pid_t start(struct spawn *s)
 int spawn_command(struct init *in, const struct step *s, struct err *e)
 {
 	struct spawn spawn = {
-		.plan = in->plan, .slave_fd = in->pty.slave,
+		.plan = in->plan, .stdio_fd = in->stdio_fd,
+		.slave_fd = in->pty.slave,
 	};
 
 	(void)s;
