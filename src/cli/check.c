@@ -15,7 +15,6 @@
 
 #include "filepath.h"
 #include "glob.h"
-#include "hostpattern.h"
 #include "io.h"
 #include "json.h"
 #include "match.h"
@@ -25,7 +24,7 @@
 #include "source.h"
 #include "statement.h"
 #include "system_tables.h"
-#include "urlpattern.h"
+#include "target.h"
 
 enum { CHECK_ARENA_MAX = 16 << 20 };
 
@@ -70,9 +69,12 @@ static bool is_system_etc(struct sv path)
 		return false;
 	name = sv_from(path, 5);
 	name = sv_head(name, sv_find(name, '/'));
-	for (size_t i = 0; system_hidden[i]; i++)
-		if (is_at_or_below(path, system_hidden[i]))
-			return false;
+	for (size_t i = 0; system_paths[i]; i++)
+		if (is_at_or_below(path, system_paths[i]))
+			return true;
+	for (size_t i = 0; system_paths[i]; i++)
+		if (is_at_or_below(path, system_paths[i]))
+			return true;
 	for (size_t i = 0; system_etc[i]; i++)
 		if (glob_match_segment(sv_str(system_etc[i]), name))
 			return true;
@@ -115,9 +117,11 @@ static void judge_system(const struct check *c, struct sv path, bool write,
 		shown |= is_at_or_below(path, system_roots[i]);
 	if (is_private(c, path)) {
 		if (write)
-			say(v, true, SV("the sandbox has its own, which is gone afterwards; the host's is not touched"));
+			say(v, true, SV("the sandbox has its own, which is gone afterwards; "
+				"the host's is not touched"));
 		else
-			say(v, false, SV("the sandbox has its own, empty at the start; the host's is not visible"));
+			say(v, false, SV("the sandbox has its own, empty at the start; "
+				"the host's is not visible"));
 	} else if (is_at_or_below(path, "/proc") ||
 		   is_at_or_below(path, "/dev")) {
 		say(v, !write, SV("the sandbox's own, with nothing of the host's"));
@@ -170,53 +174,32 @@ static int judge_file(struct check *c, bool write, struct sv word,
 	return 0;
 }
 
-static int bad_url(const struct verdict_line *v, const char *why,
-		   struct err *e)
+/* The URL as the one canonical request; NULL, or why it has none. */
+static const char *parse_url(struct check *c, struct sv url,
+			     struct question *q)
 {
-	return err_kind(e, ERR_POLICY,
-		"%.*s: %s (expected: METHOD http[s]://HOST[:PORT][/PATH])",
-		WORD_FMT(v->question), why);
-}
+	auto_buf struct buf whole = buf_new(1 << 16);
+	struct target t;
+	struct sv kept;
+	const char *fault;
 
-/* The URL as the one canonical request; *ret_fault when it has none. */
-static int parse_url(struct check *c, const struct verdict_line *v,
-		     struct sv url, struct question *q,
-		     const char **ret_fault, struct err *e)
-{
-	struct sv authority, target;
-	size_t colon;
-	uint64_t port;
-
-	q->tls = !sv_starts(url, SV("http://"));
-	if (sv_starts(url, SV("https://")))
-		url = sv_from(url, 8);
-	else if (!q->tls)
-		url = sv_from(url, 7);
-	else if (sv_find_sv(url, SV("://")) < url.n)
-		return bad_url(v, "unknown scheme", e);
-	url = sv_head(url, sv_find(url, '#'));
-	authority = sv_head(url, sv_find(url, '/'));
-	authority = sv_head(authority, sv_find(authority, '?'));
-	target = sv_from(url, authority.n);
-	colon = sv_find(authority, ':');
-	q->port = q->tls ? 443 : 80;
-	if (colon < authority.n && authority.p[0] != '[') {
-		if (!sv_to_u64(sv_from(authority, colon + 1), 65535, &port) ||
-		    port == 0)
-			return bad_url(v, "no port from 1 to 65535", e);
-		q->port = (uint16_t)port;
-		authority = sv_head(authority, colon);
-	}
-	q->host = hostpattern_lower(&c->arena, authority);
-	q->has_query = sv_find(target, '?') < target.n;
-	q->query = q->has_query ? sv_from(target, sv_find(target, '?') + 1) :
-				  (struct sv){ 0 };
-	target = sv_head(target, sv_find(target, '?'));
-	*ret_fault = hostpattern_name_fault(q->host);
-	if (!*ret_fault)
-		*ret_fault = urlpattern_canonical(target.n ? target : SV("/"),
-						  &c->arena, &q->path);
-	return 0;
+	if (sv_find_sv(url, SV("://")) == url.n)
+		buf_puts(&whole, "https://");
+	buf_put(&whole, url);
+	kept = whole.full ? (struct sv){ 0 } :
+			    arena_dup(&c->arena, buf_sv(&whole));
+	if (!kept.p)
+		return "the URL is too long";
+	fault = target_parse(kept, TARGET_ABSOLUTE, &c->arena, &t);
+	if (fault)
+		return fault;
+	q->tls = t.scheme == HTTP_TLS;
+	q->host = arena_dup(&c->arena, t.authority.host);
+	q->port = t.authority.port ? t.authority.port : scheme_port(t.scheme);
+	q->path = t.path;
+	q->has_query = t.has_query;
+	q->query = t.query;
+	return q->host.p ? NULL : "the URL is too long";
 }
 
 static void put_secrets(struct check *c, const struct question *q,
@@ -237,11 +220,9 @@ static int judge_request(struct check *c, struct sv method, struct sv url,
 			 struct verdict_line *v, struct err *e)
 {
 	struct question q = { .method = method };
-	const char *fault = NULL;
+	const char *fault = parse_url(c, url, &q);
 	struct answer answer;
 
-	if (parse_url(c, v, url, &q, &fault, e) < 0)
-		return -1;
 	if (fault) {
 		say(v, false, sv_str(fault));
 		return 0;
@@ -268,13 +249,15 @@ static int judge(struct check *c, struct sv question, struct verdict_line *v,
 	*v = (struct verdict_line){ .question = question };
 	if (rest.n == 0)
 		return err_kind(e, ERR_POLICY,
-			"%.*s is no question (read PATH, write PATH, or METHOD https://HOST/PATH)",
+			"%.*s is no question (read PATH, write PATH, or "
+			"METHOD https://HOST/PATH)",
 			WORD_FMT(question));
 	if (sv_eq(word, SV("read")) || sv_eq(word, SV("write")))
 		return judge_file(c, word.p[0] == 'w', rest, v, e);
 	if (sv_eq(word, SV("exec")))
 		return err_kind(e, ERR_UNSUPP,
-			"which program runs is no boundary of stockade: what it can read and reach is");
+			"which program runs is no boundary of stockade: "
+			"what it can read and reach is");
 	return judge_request(c, word, rest, v, e);
 }
 
@@ -378,7 +361,8 @@ int check_main(int argc, char **argv, struct err *e)
 		return -1;
 	if (first >= argc)
 		return err_kind(e, ERR_POLICY,
-			"expected: stockade check [FLAGS] QUESTION... (read PATH, write PATH, or 'METHOD https://HOST/PATH')");
+			"expected: stockade check [FLAGS] QUESTION... "
+			"(read PATH, write PATH, or 'METHOD https://HOST/PATH')");
 	if (!getcwd(c.cwd, sizeof c.cwd))
 		return err_sys(e, "find the working directory");
 	if (home && home[0] == '/')

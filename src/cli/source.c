@@ -260,7 +260,8 @@ static int load_project(struct places *p, struct err *e)
 		return -1;
 	if (trust != TRUST_HOLDS)
 		return err_kind(e, ERR_POLICY,
-			"%s %s: read it, then run `stockade trust`, or name a policy with --policy FILE",
+			"%s %s: read it, then run `stockade trust`, or name a "
+			"policy with --policy FILE",
 			SOURCE_PROJECT_FILE, trust == TRUST_CHANGED ?
 				"has changed since it was trusted" :
 				"is the project's proposal, and not trusted");

@@ -47,7 +47,8 @@ static void put_reason(struct buf *b, const struct policy *p,
 		       const struct answer *answer)
 {
 	if (!clear) {
-		buf_puts(b, "the path has an empty or dot segment, or one behind an encoded slash: programs read it differently");
+		buf_puts(b, "the path has an empty or dot segment, or one behind "
+			 "an encoded slash: programs read it differently");
 	} else if (answer->verdict == VERDICT_ALLOW) {
 		buf_puts(b, "allowed by: ");
 		put_rule(b, answer->rule);

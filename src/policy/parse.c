@@ -33,7 +33,8 @@ static int keep(struct policy *p, const struct policy_source *s,
 	/* A statement with such a path could not be printed and read again. */
 	if (!lexer_is_plain(s->base) || !lexer_is_plain(s->home))
 		return err_kind(e, ERR_POLICY,
-			"the working or home directory has a control character or malformed UTF-8 in its name");
+			"the working or home directory has a control character or "
+			"malformed UTF-8 in its name");
 	return 0;
 }
 

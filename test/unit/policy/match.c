@@ -213,7 +213,8 @@ static const struct {
 	  "no rule allows GET localhost/, and only `reach` could lead to such a local name",
 	  "" },
 	{ "", "GET https://metadata.google.internal/",
-	  "no rule allows GET metadata.google.internal/, and only `reach` could lead to such a local name",
+	  "no rule allows GET metadata.google.internal/, "
+	  "and only `reach` could lead to such a local name",
 	  "" },
 	{ "reach db.local via 127.0.0.1:80", "GET https://db.local/",
 	  "no rule allows GET db.local/", "allow GET db.local/" },

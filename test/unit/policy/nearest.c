@@ -17,9 +17,9 @@ static struct sv nearest_of(const char *word)
 
 static void test_nearest_finds_one_slip(void)
 {
-	CHECK_SV(nearest_of("alow"), "allow");
+	CHECK_SV(nearest_of("allw"), "allow");
 	CHECK_SV(nearest_of("lalow"), "allow");
-	CHECK_SV(nearest_of("raed"), "read");
+	CHECK_SV(nearest_of("erad"), "read");
 	CHECK_SV(nearest_of("rech"), "reach");
 	CHECK_SV(nearest_of("porfile"), "profile");
 	CHECK_SV(nearest_of("profiles"), "profile");

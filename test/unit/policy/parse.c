@@ -72,7 +72,7 @@ static void test_parse_accepted_text_becomes_canonical(void)
 static const struct {
 	const char *text, *message;
 } refused[] = {
-	{ "alow GET a.example.com", "did you mean `allow`?" },
+	{ "allw GET a.example.com", "did you mean `allow`?" },
 	{ "profle x", "did you mean `profile`?" },
 	{ "xyzzy", "unknown word \"xyzzy\"" },
 	{ "publish 3000", "cannot enforce `publish` yet" },
