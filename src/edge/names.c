@@ -105,10 +105,11 @@ bool name_is_localhost(struct sv name)
 uint32_t names_number(struct names *n, struct sv name)
 {
 	uint32_t *slot = find_slot(n, name);
+	uint32_t known = *slot;
 	struct sv copy;
 
-	if (*slot)
-		return *slot;
+	if (known)
+		return known;
 	if (n->n > NAMES_MAX)
 		return 0;
 	if (n->n == n->cap) {

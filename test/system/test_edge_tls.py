@@ -7,7 +7,9 @@ or the request goes nowhere.
 import json
 import socket
 import ssl
+import struct
 import threading
+import time
 
 import pytest
 
@@ -183,6 +185,26 @@ def test_a_slow_reader_through_tls_stops_the_stream(edge):
     assert writer.is_alive() and edge.memory() - before < 4096
     assert agent.response().body == b"".join(pieces)
     writer.join()
+
+
+def test_a_client_that_resets_hurts_nobody(edge):
+    for wait in (0, 0.001, 0.01, 0.1):
+        agent = edge.connect_tls(HOST)
+        agent.send(GET)
+        request = edge.request()
+        stream = edge.allow(request)
+        body_of(stream)
+        stream.end.settimeout(0.2)
+        try:
+            respond(stream, request, *[b"p" * 32768] * 100)
+        except TimeoutError:
+            pass
+        agent.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER,
+                                struct.pack("ii", 1, 0))
+        agent.socket.close()
+        time.sleep(wait)
+        edge.warden.expect("HANGUP")
+    exchange(edge, edge.connect_tls(HOST))
 
 
 def test_a_truncated_response_is_not_a_clean_end(edge):
