@@ -715,6 +715,18 @@ def test_more_connections_than_descriptors_wait(place):
     edge.close()
 
 
+def test_a_warden_that_is_behind_is_waited_for(edge):
+    agents = [edge.connect("203.0.113.1", literal=True) for _ in range(700)]
+    for agent in agents:
+        agent.send(GET)
+    time.sleep(0.5)
+    for _ in agents:
+        assert edge.refused().port == 80
+    for agent in agents:
+        assert agent.response().status == 403
+    assert edge.is_quiet()
+
+
 def test_a_silent_connection_costs_no_time(edge, agent):
     agent.send(GET)
     edge.request()
