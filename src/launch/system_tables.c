@@ -41,8 +41,6 @@ const char *const system_paths[] = {
 	NULL,
 };
 
-const char *const system_hidden[] = { "/etc/ssl/private", NULL };
-
 /* What only root could read is not listed again: outside, the agent is never
  * root (system.c leaves such names out by their mode). */
 const char *const system_proc_hidden[] = {

@@ -14,8 +14,6 @@ extern const char *const system_roots[];
 extern const char *const system_etc[];
 /* Parts of directories of /etc that are not shown whole (/etc/ssl/private). */
 extern const char *const system_paths[];
-/* Never shown. */
-extern const char *const system_hidden[];
 /* Hidden in /proc, which is read-only as a whole. */
 extern const char *const system_proc_hidden[];
 
