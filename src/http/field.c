@@ -77,12 +77,15 @@ bool field_is_override(struct sv name)
 	/* Each makes some framework read another method, path or host than
 	 * the one that was decided. */
 	static const struct sv override[] = {
-		SV("forwarded"), SV("x-forwarded-host"), SV("x-host"),
+		SV("forwarded"), SV("x-envoy-original-path"),
+		SV("x-forwarded-host"), SV("x-forwarded-method"),
+		SV("x-forwarded-path"), SV("x-forwarded-server"),
+		SV("x-forwarded-uri"), SV("x-host"),
 		SV("x-http-host-override"), SV("x-http-method"),
 		SV("x-http-method-override"), SV("x-method-override"),
-		SV("x-original-host"), SV("x-original-uri"),
-		SV("x-original-url"), SV("x-rewrite-uri"),
-		SV("x-rewrite-url"),
+		SV("x-original-host"), SV("x-original-method"),
+		SV("x-original-uri"), SV("x-original-url"),
+		SV("x-rewrite-uri"), SV("x-rewrite-url"),
 	};
 
 	return name_in(name, override, countof(override));
