@@ -159,7 +159,7 @@ def test_job_control_inside(terminal):
     time.sleep(0.5)
     t.send("\x1a")
     t.until("Stopped")
-    t.send("jobs; kill %1; wait; exit 4\n")
+    t.send("jobs; kill -9 %1; sleep 0.3; exit 4\n")
     assert t.wait() == 4
 
 
