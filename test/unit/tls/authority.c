@@ -154,6 +154,18 @@ static void test_sign_name_not_canonical_fails(void)
 	X509_free(x);
 }
 
+static void test_private_key_is_in_the_secure_heap(void)
+{
+	struct err e = { 0 };
+	size_t before = CRYPTO_secure_used();
+	struct authority *other = authority_new(&e);
+
+	/* A P-256 key has 32 bytes. */
+	CHECK(CRYPTO_secure_used() >= before + 32);
+	authority_free(other);
+	CHECK_INT(CRYPTO_secure_used(), before);
+}
+
 static void test_ca_is_limited(void)
 {
 	X509 *ca = ca_certificate();
@@ -195,6 +207,7 @@ int main(void)
 	RUN(test_sign_long_name_verifies);
 	RUN(test_sign_of_another_run_does_not_verify);
 	RUN(test_sign_name_not_canonical_fails);
+	RUN(test_private_key_is_in_the_secure_heap);
 	RUN(test_ca_is_limited);
 	RUN(test_leaf_can_only_serve);
 	tls_server_free(server);
