@@ -239,7 +239,7 @@ int lookup_init(struct loop *l, struct err *e)
 	 * server that is down must give its thread back in time.
 	 */
 	if (setenv("LOCALDOMAIN", ".", 1) < 0 ||
-	    setenv("RES_OPTIONS", "timeout:2 attempts:2", 1) < 0)
+	    setenv("RES_OPTIONS", "timeout:3 attempts:2", 1) < 0)
 		return err_sys(e, "setenv");
 	loop = l;
 	bell.ready = on_bell;
@@ -251,14 +251,15 @@ int lookup_init(struct loop *l, struct err *e)
 
 int lookup_start(struct lookup *l, struct sv host, struct err *e)
 {
-	auto_free struct lookup_task *t = calloc(1, sizeof *t);
+	struct lookup_task *t;
 	int failed = 0;
 
-	if (!t)
-		return err_sys(e, "allocate a lookup");
 	if (host.n == 0 || host.n >= sizeof t->host ||
 	    memchr(host.p, 0, host.n))
 		return err_kind(e, ERR_PROTO, "malformed name");
+	t = calloc(1, sizeof *t);
+	if (!t)
+		return err_sys(e, "allocate a lookup");
 	memcpy(t->host, host.p, host.n);
 	t->owner = l;
 	l->deadline.fired = on_deadline;
@@ -269,12 +270,14 @@ int lookup_start(struct lookup *l, struct sv host, struct err *e)
 		failed = start_thread(e);
 	if (failed == 0) {
 		l->task = t;
-		list_put(&waiting, steal_ptr(&t));
+		list_put(&waiting, t);
 		n_waiting++;
 		(void)pthread_cond_signal(&work);
 	}
 	(void)pthread_mutex_unlock(&lock);
-	if (failed == 0)
+	if (failed < 0)
+		free(t);
+	else
 		loop_arm(loop, &l->deadline, LOOKUP_MS);
 	return failed;
 }

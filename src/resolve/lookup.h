@@ -15,7 +15,7 @@
 #include "loop.h"
 
 enum {
-	LOOKUP_THREADS = 8,	/* started as they are needed */
+	LOOKUP_THREADS = 16,	/* started as they are needed */
 	LOOKUP_QUEUE = 1024,	/* waiting for a thread */
 	LOOKUP_MS = 10000,
 	LOOKUP_ERROR = 256,
