@@ -17,6 +17,8 @@
 
 enum { OUTPUT_MAX = 65536 };
 
+#define UNTRIED "not tried: needs the user namespace"
+
 /* What the child says, in one write. */
 struct outcome {
 	int ok;
@@ -72,6 +74,11 @@ static int run(const struct doctor_try *t, struct outcome *o, struct err *e)
 	return 0;
 }
 
+static bool was_untried(const struct outcome *o)
+{
+	return strcmp(o->err.msg, UNTRIED) == 0;
+}
+
 static const char *state(const struct doctor_try *t, const struct outcome *o)
 {
 	if (o->ok)
@@ -85,7 +92,7 @@ static void print_line(struct buf *b, const struct doctor_try *t,
 	buf_printf(b, "%-22s %-8s ", t->name, state(t, o));
 	buf_put_visible(b, sv_str(o->ok ? o->note : o->err.msg));
 	buf_putc(b, '\n');
-	if (!o->ok && t->required && t->remedy)
+	if (!o->ok && t->required && t->remedy && !was_untried(o))
 		buf_printf(b, "%31s -> %s\n", "", t->remedy);
 }
 
@@ -97,7 +104,8 @@ static void print_json(struct json *j, const struct doctor_try *t,
 	json_put_bool(j, "ok", o->ok);
 	json_put_bool(j, "required", t->required);
 	json_put_str(j, "detail", o->ok ? o->note : o->err.msg);
-	json_put_str(j, "remedy", o->ok ? NULL : t->remedy);
+	json_put_str(j, "remedy",
+		     o->ok || was_untried(o) ? NULL : t->remedy);
 	json_close(j, '}');
 }
 
@@ -111,6 +119,7 @@ static int say(const char *text)
 static int examine(struct buf *b, bool as_json, struct err *e)
 {
 	struct json j = json_line(b);
+	bool can_enter = true;
 	int missing = 0;
 
 	if (as_json) {
@@ -119,10 +128,14 @@ static int examine(struct buf *b, bool as_json, struct err *e)
 		json_open(&j, '[');
 	}
 	for (const struct doctor_try *t = doctor_tries; t->name; t++) {
-		struct outcome o;
+		struct outcome o = { 0 };
 
-		if (run(t, &o, e) < 0)
+		if (t->place == DOCTOR_INSIDE && !can_enter)
+			err_kind(&o.err, ERR_UNSUPP, UNTRIED);
+		else if (run(t, &o, e) < 0)
 			return -1;
+		if (t->place == DOCTOR_DOOR)
+			can_enter = o.ok;
 		missing += !o.ok && t->required;
 		if (as_json)
 			print_json(&j, t, &o);

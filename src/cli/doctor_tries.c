@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -74,6 +75,9 @@ static int explain_userns(struct err *e)
 			 "apparmor_restrict_unprivileged_userns") > 0)
 		return err_kind(e, ERR_UNSUPP, "AppArmor gives capabilities "
 				"in a user namespace only to named programs");
+	if (prctl(PR_GET_SECCOMP, 0, 0, 0, 0) != 0)
+		return err_kind(e, ERR_UNSUPP, "the seccomp filter of an outer "
+				"container or sandbox refuses it");
 	return err_ctx(e, "user namespace");
 }
 
@@ -383,34 +387,36 @@ static int try_helpers(char *note, struct err *e)
 	"outside, or give that one container a profile that permits it"
 
 const struct doctor_try doctor_tries[] = {
-	{ "kernel", true, try_kernel, NULL },
-	{ "user namespace", true, try_userns,
-	  "as an ordinary user: a profile for stockade alone (an AppArmor "
-	  "profile with `userns,` for its path), or start it as root; "
-	  IN_CONTAINER },
-	{ "pid namespace", true, try_pid, IN_CONTAINER },
-	{ "network namespace", true, try_net, IN_CONTAINER },
-	{ "ipc namespace", true, try_ipc, IN_CONTAINER },
-	{ "uts namespace", true, try_uts, IN_CONTAINER },
-	{ "cgroup namespace", true, try_cgroup, IN_CONTAINER },
-	{ "time namespace", true, try_time, NEWER " (5.6)" },
-	{ "clone3 and pidfd", true, try_clone3, NEWER " (5.4)" },
-	{ "openat2", true, try_openat2, NEWER " (5.6)" },
-	{ "mounts", true, try_mounts, NEWER " (5.12)" },
-	{ "detached trees", false, try_nesting, NEWER " (6.15)" },
-	{ "idmapped mounts", false, try_idmap, NEWER " (5.12)" },
-	{ "fresh /proc", true, try_proc,
+	{ "kernel", true, DOCTOR_HOST, try_kernel, NULL },
+	{ "user namespace", true, DOCTOR_DOOR, try_userns,
+	  "under AppArmor: a profile with `userns,` for the path of stockade "
+	  "alone; " IN_CONTAINER "; where the machine switched them off: a "
+	  "virtual machine" },
+	{ "pid namespace", true, DOCTOR_INSIDE, try_pid, IN_CONTAINER },
+	{ "network namespace", true, DOCTOR_INSIDE, try_net, IN_CONTAINER },
+	{ "ipc namespace", true, DOCTOR_INSIDE, try_ipc, IN_CONTAINER },
+	{ "uts namespace", true, DOCTOR_INSIDE, try_uts, IN_CONTAINER },
+	{ "cgroup namespace", true, DOCTOR_INSIDE, try_cgroup, IN_CONTAINER },
+	{ "time namespace", true, DOCTOR_INSIDE, try_time, NEWER " (5.6)" },
+	{ "clone3 and pidfd", true, DOCTOR_HOST, try_clone3, NEWER " (5.4)" },
+	{ "openat2", true, DOCTOR_HOST, try_openat2, NEWER " (5.6)" },
+	{ "mounts", true, DOCTOR_INSIDE, try_mounts, NEWER " (5.12)" },
+	{ "detached trees", false, DOCTOR_INSIDE, try_nesting, NEWER " (6.15)" },
+	{ "idmapped mounts", false, DOCTOR_HOST, try_idmap, NEWER " (5.12)" },
+	{ "fresh /proc", true, DOCTOR_INSIDE, try_proc,
 	  "a container runtime covers parts of /proc, and then no new one may "
 	  "be mounted: start stockade outside the container, or give that one "
 	  "container an unmasked /proc" },
-	{ "terminal", true, try_pty, IN_CONTAINER },
-	{ "Landlock", true, try_landlock,
+	{ "terminal", true, DOCTOR_INSIDE, try_pty, IN_CONTAINER },
+	{ "Landlock", true, DOCTOR_HOST, try_landlock,
 	  "a kernel since 5.19 with `landlock` in its list of security "
 	  "modules (the lsm= parameter)" },
-	{ "seccomp", true, try_seccomp, NEWER " (CONFIG_SECCOMP_FILTER)" },
-	{ "network capture", true, try_capture,
+	{ "seccomp", true, DOCTOR_HOST, try_seccomp,
+	  NEWER " (CONFIG_SECCOMP_FILTER)" },
+	{ "network capture", true, DOCTOR_INSIDE, try_capture,
 	  "load the modules nf_tables and nft_tproxy, or " NEWER },
-	{ "helper confinement", true, try_confine, NEWER },
-	{ "helpers", true, try_helpers, "build or install all of stockade" },
+	{ "helper confinement", true, DOCTOR_HOST, try_confine, NEWER },
+	{ "helpers", true, DOCTOR_HOST, try_helpers,
+	  "build or install all of stockade" },
 	{ 0 },
 };

@@ -12,9 +12,13 @@
 
 enum { DOCTOR_NOTE_MAX = 160, DOCTOR_REMEDY_MAX = 400 };
 
+/* Most tries need the user namespace that one of them makes. */
+enum doctor_place { DOCTOR_HOST, DOCTOR_DOOR, DOCTOR_INSIDE };
+
 struct doctor_try {
 	const char *name;
 	bool required;		/* without it `stockade run` cannot work */
+	enum doctor_place place;
 	/* 0 or -1 with *e; may write a note of DOCTOR_NOTE_MAX bytes. */
 	int (*attempt)(char *note, struct err *e);
 	const char *remedy;	/* what helps, never by weakening the host */

@@ -99,7 +99,8 @@ int userns_make(const struct userns_map *uids, const struct userns_map *gids,
 	if (pid == 0)
 		hold(self);
 	fd = map_and_open(pid, uids, gids, e);
-	(void)process_signal(pid_fd, SIGKILL, &ignored);
+	/* By number: it is not reaped, and nothing may be left waiting. */
+	(void)kill(pid, SIGKILL);
 	if (process_wait(pid_fd, &end, &ignored) < 0 && fd >= 0) {
 		*e = ignored;
 		close_fd(&fd);
