@@ -73,7 +73,8 @@ static const struct seccomp_check setsockopt_checks[] = {
 	A(clock_gettime), A(clock_nanosleep), A(gettimeofday),            \
 	A(nanosleep), A(futex), A(rt_sigaction), A(rt_sigprocmask),       \
 	A(rt_sigreturn), A(restart_syscall), A(sched_yield),              \
-	A(sched_getaffinity), A(sysinfo), A(getpid), A(gettid), A(exit),  \
+	A(sched_getaffinity), A(sysinfo), A(getpid), A(gettid), A(getuid), \
+	A(geteuid), A(getgid), A(getegid), A(clock_getres), A(exit),      \
 	A(exit_group),                                                    \
 	SECCOMP_ROW(fcntl, VERDICT_ERRNO(EPERM), fcntl_checks),           \
 	SECCOMP_ROW(prctl, VERDICT_ERRNO(EPERM), prctl_checks),           \
@@ -100,7 +101,7 @@ static const struct seccomp_check setsockopt_checks[] = {
 #ifdef STOCKADE_SANITIZED
 #define SANITIZERS                                                     \
 	, A(sigaltstack), A(prlimit64), A(getrlimit), A(tgkill), A(kill), \
-	A(getuid), A(geteuid), A(getppid), A(set_robust_list)
+	A(getppid), A(set_robust_list)
 #else
 #define SANITIZERS
 #endif
@@ -175,10 +176,8 @@ static const struct seccomp_rule resolve_rules[] = {
 	A(set_tid_address), A(rseq), A(membarrier), A(eventfd2), A(pipe2),
 #ifndef STOCKADE_SANITIZED
 	A(set_robust_list), A(sigaltstack), A(prlimit64), A(getrlimit),
-	A(getuid), A(geteuid), A(getppid),
-	K(kill), K(tgkill),
+	A(getppid), K(kill), K(tgkill),
 #endif
-	A(getgid), A(getegid),
 	K(execve), K(execveat), K(ptrace), K(process_vm_readv),
 	K(process_vm_writev), K(pidfd_getfd), K(tkill), K(bpf),
 	K(io_uring_setup), K(userfaultfd), K(perf_event_open), K(mount),
