@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The verbs policy, check and trust, and where a policy is looked for."""
+import json
+import os
+
+import pytest
+
+from conftest import TREE
+
+PROFILES = sorted(name for name in os.listdir(os.path.join(TREE, "policies"))
+                  if name != "meson.build")
+
+
+def test_there_are_profiles():
+    assert {"claude", "codex", "gemini-cli", "opencode"} < set(PROFILES)
+
+
+@pytest.mark.parametrize("name", PROFILES)
+def test_a_shipped_profile_and_its_json_form(stockade, name):
+    text = stockade.call("policy", "--profile", name).ok().out
+    assert f"# profile {name}:" in text
+    form = stockade.call("policy", "--json", "--profile", name).ok().out
+    path = stockade.policy(form)
+    again = stockade.call("policy", "--json", "--policy", path).ok().out
+    assert json.loads(again) == json.loads(form)
+    assert stockade.call("policy", "--policy", path).ok().out == text
+
+
+@pytest.mark.parametrize("name", PROFILES)
+def test_all_profiles_merge_with_claude(stockade, name):
+    one = stockade.call("policy", "--profile", "claude", "--profile", name)
+    other = stockade.call("policy", "--profile", name, "--profile", "claude")
+    assert one.ok().out == other.ok().out
+
+
+def test_registries_are_pull_only(stockade):
+    for name in ("npm", "pypi", "crates", "go", "debian", "maven",
+                 "rubygems", "docker"):
+        form = stockade.call("policy", "--json", "--profile", name).ok().out
+        for rule in json.loads(form)["rules"]:
+            if rule["word"] == "allow":
+                assert set(rule["methods"]) <= {"GET", "HEAD"}, rule
+
+
+def test_github_read_fetches_and_does_not_push(stockade):
+    def may(question):
+        return stockade.call("check", "--profile", "github-read",
+                             question).status
+    base = "https://github.com/o/r.git"
+    assert may(f"GET {base}/info/refs?service=git-upload-pack") == 0
+    assert may(f"POST {base}/git-upload-pack") == 0
+    assert may(f"GET {base}/info/refs?service=git-receive-pack") == 1
+    assert may(f"POST {base}/git-receive-pack") == 1
+
+
+def test_every_statement_is_a_flag(stockade):
+    flags = ["--write", ".", "--read?=~/x", "--allow", "GET a.test/**",
+             "--env=set CI=1", "--limit", "time 30m", "--hide", "'a b'"]
+    out = stockade.call("policy", *flags).ok().out
+    assert "limit time 30m" in out and "# --limit" in out
+    assert f'hide "{stockade.cwd}/a b"' in out
+    assert f"read? {stockade.home}/x" in out
+
+
+def test_an_unknown_flag_names_the_nearest(stockade):
+    result = stockade.call("policy", "--alow", "GET a.test")
+    assert result.status == 125 and "--allow" in result.err
+
+
+def test_check_answers_with_rule_reason_and_line(stockade):
+    (stockade.cwd / ".env").touch()
+    result = stockade.call(
+        "check", "--json", "--write", ".", "--allow", "GET a.test/x",
+        "write", "y", "read .env", "GET https://a.test/x",
+        "POST https://a.test/x")
+    assert result.status == 1
+    write, read, get, post = json.loads(result.out)
+    assert write["allowed"] and write["origin"] == "--write"
+    assert not read["allowed"]
+    assert read["allow_with"] == f"show {stockade.cwd}/.env"
+    assert get["allowed"] and get["rule"] == "allow GET a.test/x"
+    assert not post["allowed"]
+    assert post["allow_with"] == "allow POST a.test/x"
+    assert stockade.call("check", "--write", ".", "write y").status == 0
+
+
+def test_a_project_proposes_and_the_user_decides(stockade):
+    project = stockade.cwd / "stockade.policy"
+    project.write_text("env set PROJECT=1\n")
+    refused = stockade.run("true")
+    assert refused.status == 125 and "stockade trust" in refused.err
+    # Naming another policy is an answer, too.
+    assert "PROJECT" not in stockade.call(
+        "policy", "--policy", "/dev/null").ok().out
+    stockade.call("trust").ok()
+    assert stockade.sh('test "$PROJECT" = 1').ok()
+    project.write_text("env set PROJECT=2\n")
+    changed = stockade.run("true")
+    assert changed.status == 125 and "changed" in changed.err
+    # Trust is for this place, not for these bytes anywhere.
+    stockade.call("trust").ok()
+    copy = stockade.home / "copy"
+    copy.mkdir()
+    (copy / "stockade.policy").write_text(project.read_text())
+    assert stockade.run("true", cwd=copy).status == 125
+
+
+def test_a_project_that_is_no_file_is_refused(stockade):
+    os.mkfifo(stockade.cwd / "stockade.policy")
+    result = stockade.run("true", timeout=10)
+    assert result.status == 125 and "no regular file" in result.err
+
+
+def test_the_users_policy_and_profiles(stockade):
+    config = stockade.home / ".config" / "stockade"
+    (config / "policies").mkdir(parents=True)
+    (config / "policy").write_text("env set USER_POLICY=1\nprofile mine\n")
+    (config / "policies" / "mine").write_text("env set MINE=1\n")
+    out = stockade.call("policy").ok().out
+    assert "env set USER_POLICY=1" in out
+    assert "# profile mine:1" in out
+    (config / "policies" / "claude").write_text("env set MY_CLAUDE=1\n")
+    assert "MY_CLAUDE" in stockade.call("policy", "--profile",
+                                        "claude").ok().out
+
+
+def test_an_error_shows_the_line_and_a_caret(stockade):
+    path = stockade.policy("read /usr\nallow GET a.test/../x\n")
+    result = stockade.call("policy", "--policy", path)
+    assert result.status == 125
+    lines = result.err.splitlines()
+    assert lines[0].startswith("stockade: ") and ":2: " in lines[0]
+    assert lines[1] == "  allow GET a.test/../x"
+    assert lines[2] == "            ^"
+    assert lines[3].startswith("  expected: allow METHODS HOST")
