@@ -2,112 +2,13 @@
 #include "server.h"
 
 #include <openssl/err.h>
-#include <openssl/pem.h>
-#include <openssl/x509v3.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "authority.h"
+#include "link.h"
 #include "own.h"
 #include "pki.h"
 #include "tap.h"
-
-static struct tls_server *server;
-static struct authority *authority;
-
-/* One connection: our end, and a plain OpenSSL client. */
-struct link {
-	int fds[2];
-	struct tls *t;
-	SSL_CTX *ctx;
-	SSL *peer;
-	struct err why;
-	enum tls_status status;
-};
-
-static X509 *ca_certificate(void)
-{
-	struct sv pem = authority_pem(authority);
-	BIO *bio = BIO_new_mem_buf(pem.p, (int)pem.n);
-	X509 *x = PEM_read_bio_X509(bio, NULL, NULL, NULL);
-
-	BIO_free(bio);
-	return x;
-}
-
-/* The client trusts the CA unless it `pins`; name, its SNI, may be NULL. */
-static void link_up(struct link *l, const char *name, bool pins)
-{
-	X509 *ca = ca_certificate();
-
-	*l = (struct link){ 0 };
-	pki_sockets(l->fds);
-	l->ctx = pki_context(false);
-	SSL_CTX_set_verify(l->ctx, SSL_VERIFY_PEER, NULL);
-	if (!pins)
-		X509_STORE_add_cert(SSL_CTX_get_cert_store(l->ctx), ca);
-	X509_free(ca);
-	l->peer = pki_peer(l->ctx, l->fds[1], false);
-	if (name) {
-		char sni[256];
-
-		snprintf(sni, sizeof sni, "%s", name);
-		SSL_set_tlsext_host_name(l->peer, sni);
-		SSL_set1_host(l->peer, name);
-	}
-	l->t = tls_server_accept(server, l->fds[0], &l->why);
-}
-
-static void link_down(struct link *l)
-{
-	tls_free(l->t);
-	SSL_free(l->peer);
-	SSL_CTX_free(l->ctx);
-	close(l->fds[0]);
-	close(l->fds[1]);
-	ERR_clear_error();
-}
-
-/* Both sides step until ours is done, has failed, or wants a certificate. */
-static enum tls_status shake(struct link *l)
-{
-	for (int i = 0; i < 20; i++) {
-		int r = SSL_do_handshake(l->peer);
-
-		l->status = tls_handshake(l->t, &l->why);
-		if (l->status == TLS_OK ? r == 1 : l->status != TLS_WANT_READ)
-			break;
-	}
-	return l->status;
-}
-
-static int certify(struct link *l, const char *name)
-{
-	auto_buf struct buf der = buf_new(4096);
-
-	if (authority_sign(authority, sv_str(name), &der, &l->why) < 0)
-		return -1;
-	return tls_use_certificate(l->t, sv_str(name), buf_sv(&der), &l->why);
-}
-
-static bool says(const struct link *l, const char *text)
-{
-	struct sv msg = sv_str(l->why.msg);
-	bool found = sv_find_sv(msg, sv_str(text)) < msg.n;
-
-	if (!found)
-		printf("# it says: %s\n", l->why.msg);
-	return found;
-}
-
-static void open_link(struct link *l)
-{
-	link_up(l, "a.example", false);
-	shake(l);
-	CHECK(tls_use_cached(l->t, SV("a.example")) ||
-	      certify(l, "a.example") == 0);
-	CHECK_INT(shake(l), TLS_OK);
-}
 
 static void test_handshake_waits_for_a_certificate(void)
 {
@@ -458,84 +359,6 @@ static void test_certificate_for_another_key_is_refused(void)
 	link_down(&l);
 }
 
-static void test_read_tells_the_end_from_a_cut(void)
-{
-	char got[16];
-	size_t n = 0;
-	struct link l;
-
-	open_link(&l);
-	CHECK_INT(SSL_write(l.peer, "hello", 5), 5);
-	CHECK_INT(tls_read(l.t, got, 2, &n, &l.why), TLS_OK);
-	CHECK_SV(sv_of(got, n), "he");
-	CHECK(tls_pending(l.t));
-	CHECK_INT(tls_read(l.t, got, sizeof got, &n, &l.why), TLS_OK);
-	CHECK_SV(sv_of(got, n), "llo");
-	CHECK(!tls_pending(l.t));
-	CHECK_INT(tls_read(l.t, got, sizeof got, &n, &l.why), TLS_WANT_READ);
-	SSL_shutdown(l.peer);
-	CHECK_INT(tls_read(l.t, got, sizeof got, &n, &l.why), TLS_EOF);
-	link_down(&l);
-
-	open_link(&l);
-	CHECK_INT(SSL_write(l.peer, "hello", 5), 5);
-	shutdown(l.fds[1], SHUT_WR);
-	CHECK_INT(tls_read(l.t, got, sizeof got, &n, &l.why), TLS_OK);
-	CHECK_INT(tls_read(l.t, got, sizeof got, &n, &l.why), TLS_CUT);
-	CHECK_INT(tls_shutdown(l.t), TLS_OK);
-	link_down(&l);
-}
-
-static void test_half_a_record_is_not_pending(void)
-{
-	static char big[16384];
-	char record[20000], got[64];
-	size_t n = 0;
-	struct link l;
-	ssize_t k;
-
-	open_link(&l);
-	CHECK_INT(SSL_write(l.peer, big, sizeof big), sizeof big);
-	k = read(l.fds[0], record, sizeof record);
-	CHECK(k > 16384);
-	CHECK_INT(write(l.fds[1], record, 1000), 1000);
-	CHECK_INT(tls_read(l.t, got, sizeof got, &n, &l.why), TLS_WANT_READ);
-	CHECK(!tls_pending(l.t));
-	CHECK_INT(write(l.fds[1], record + 1000, (size_t)k - 1000), k - 1000);
-	CHECK_INT(tls_read(l.t, got, sizeof got, &n, &l.why), TLS_OK);
-	CHECK(tls_pending(l.t));
-	link_down(&l);
-}
-
-static void test_write_goes_on_with_the_same_bytes(void)
-{
-	static char out[1 << 20], in[1 << 20];
-	size_t sent = 0, seen = 0;
-	bool waited = false;
-	struct link l;
-
-	for (size_t i = 0; i < sizeof out; i++)
-		out[i] = (char)(i * 7 >> 3);
-	open_link(&l);
-	while (seen < sizeof out && l.status != TLS_FAILED) {
-		size_t n = 0;
-
-		while (sent < sizeof out &&
-		       (l.status = tls_write(l.t, sv_of(out + sent,
-				sizeof out - sent), &n, &l.why)) == TLS_OK)
-			sent += n;
-		waited |= l.status == TLS_WANT_WRITE;
-		if (SSL_read_ex(l.peer, in + seen, sizeof in - seen, &n) != 1)
-			break;
-		seen += n;
-	}
-	CHECK(waited);
-	CHECK_INT(seen, sizeof out);
-	CHECK(memcmp(in, out, sizeof out) == 0);
-	CHECK_INT(tls_shutdown(l.t), TLS_OK);
-	link_down(&l);
-}
-
 static void test_session_is_never_resumed(void)
 {
 	struct link l;
@@ -561,35 +384,9 @@ static void test_session_is_never_resumed(void)
 	}
 }
 
-static void test_renegotiation_is_refused(void)
-{
-	size_t n = 0;
-	char c;
-	struct link l;
-
-	link_up(&l, "a.example", false);
-	SSL_set_max_proto_version(l.peer, TLS1_2_VERSION);
-	shake(&l);
-	CHECK(tls_use_cached(l.t, SV("a.example")) ||
-	      certify(&l, "a.example") == 0);
-	CHECK_INT(shake(&l), TLS_OK);
-	SSL_renegotiate(l.peer);
-	SSL_do_handshake(l.peer);
-	CHECK(tls_read(l.t, &c, 1, &n, &l.why) != TLS_OK);
-	CHECK(SSL_do_handshake(l.peer) < 1);
-	ERR_clear_error();
-	link_down(&l);
-}
-
 int main(void)
 {
-	struct err e = { 0 };
-
-	server = tls_server_new(&e);
-	authority = authority_new(&e);
-	if (!server || !authority ||
-	    authority_set_key(authority, tls_server_spki(server), &e) < 0)
-		printf("# %s\n", e.msg);
+	link_start();
 	RUN(test_handshake_waits_for_a_certificate);
 	RUN(test_cached_certificate_is_used);
 	RUN(test_cache_is_bounded);
@@ -606,12 +403,7 @@ int main(void)
 	RUN(test_hello_retry_keeps_its_name);
 	RUN(test_hello_retry_for_another_name_is_refused);
 	RUN(test_certificate_for_another_key_is_refused);
-	RUN(test_read_tells_the_end_from_a_cut);
-	RUN(test_half_a_record_is_not_pending);
-	RUN(test_write_goes_on_with_the_same_bytes);
 	RUN(test_session_is_never_resumed);
-	RUN(test_renegotiation_is_refused);
-	tls_server_free(server);
-	authority_free(authority);
+	link_stop();
 	return tap_done();
 }
