@@ -268,9 +268,9 @@ def test_helpers_are_confined(stockade, net, api):
             assert fields["Seccomp"].strip() == "2", name
             assert fields["NoNewPrivs"].strip() == "1", name
             assert fields["CapEff"].strip("0\n") == "", name
-            environment = open(f"/proc/{helpers[name]}/environ", "rb")
             try:
-                assert environment.read() == b"", name
+                with open(f"/proc/{helpers[name]}/environ", "rb") as text:
+                    assert text.read() == b"", name
             except PermissionError:
                 pass        # not dumpable: better still
     finally:
