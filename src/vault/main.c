@@ -34,13 +34,10 @@ void vault_check_ready(struct vault *v)
 
 	if (v->ready || !v->started || v->n_complete < v->n_wanted)
 		return;
-	if (confine_helper(CONFINE_VAULT, &e) < 0) {
-		vault_fail(v, &e);
-		return;
-	}
 	if (v->authority)
 		m.READY.ca_pem = authority_pem(v->authority);
-	if (channel_send(&v->warden, &m, &e) < 0) {
+	if (confine_helper(CONFINE_VAULT, &e) < 0 ||
+	    channel_send(&v->warden, &m, &e) < 0) {
 		vault_fail(v, &e);
 		return;
 	}
