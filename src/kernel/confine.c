@@ -52,7 +52,7 @@ static int no_core(struct err *e)
 static const char *const resolver_paths[] = {
 	"/etc", "/usr/lib", "/usr/lib64", "/lib", "/lib64", "/usr/share/zoneinfo",
 	"/run/systemd/resolve", "/run/nscd", "/var/run/nscd",
-	"/run/resolvconf", "/run/NetworkManager", "/var/lib/sss",
+	"/nix/store", "/run/resolvconf", "/run/NetworkManager", "/var/lib/sss",
 	/* Its target, wherever that is. */
 	"/etc/resolv.conf",
 };

@@ -20,6 +20,9 @@
 /* The loopback device is the first of every network namespace. */
 enum { LO = 1 };
 
+/* Requests of a capture, in their order. */
+enum { LINK_UP = 1, ADD_IPV4, ADD_IPV6, ROUTE_IPV4, ROUTE_IPV6 };
+
 static const uint8_t box_ipv4[4] = NETLINK_BOX_IPV4;
 static const uint8_t box_ipv6[16] = NETLINK_BOX_IPV6;
 
@@ -78,9 +81,12 @@ int netlink_loopback(struct err *e)
 static const char *step(uint32_t failed)
 {
 	static const char *const names[] = {
-		"network set-up", "bring lo up", "add the IPv4 address",
-		"add the IPv6 address", "route all of IPv4 to lo",
-		"route all of IPv6 to lo",
+		"network set-up",
+		[LINK_UP] = "bring lo up",
+		[ADD_IPV4] = "add the IPv4 address",
+		[ADD_IPV6] = "add the IPv6 address",
+		[ROUTE_IPV4] = "route all of IPv4 to lo",
+		[ROUTE_IPV6] = "route all of IPv6 to lo",
 	};
 
 	return failed < sizeof names / sizeof names[0] ? names[failed] :
@@ -97,7 +103,11 @@ int netlink_capture(struct err *e)
 	put_address(&b, AF_INET6, box_ipv6, sizeof box_ipv6);
 	put_route(&b, AF_INET, box_ipv4, sizeof box_ipv4, 0);
 	put_route(&b, AF_INET6, box_ipv6, sizeof box_ipv6, NLM_F_ACK);
-	if (nlmsg_talk(NETLINK_ROUTE, &b, &failed, e) < 0)
-		return err_ctx(e, "%s", step(failed));
-	return 0;
+	if (nlmsg_talk(NETLINK_ROUTE, &b, &failed, e) == 0)
+		return 0;
+	if (failed == ADD_IPV6 && (e->code == EOPNOTSUPP || e->code == EACCES))
+		return err_set_(e, ERR_UNSUPP, e->code, __FILE_NAME__, __LINE__,
+				"IPv6 is switched off in this kernel: the "
+				"capturing listener needs it");
+	return err_ctx(e, "%s", step(failed));
 }

@@ -2,6 +2,7 @@
 #include "netlink.h"
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <sched.h>
 #include <sys/socket.h>
@@ -83,8 +84,27 @@ static void test_loopback_reaches_nothing_else(void)
 	CHECK_INT(child_run(loopback), CHILD_OK);
 }
 
+static int without_ipv6(void)
+{
+	auto_fd int fd = -1;
+
+	NEED(child_enter(CLONE_NEWNET) == 0);
+	fd = open("/proc/sys/net/ipv6/conf/all/disable_ipv6",
+		  O_WRONLY | O_CLOEXEC);
+	NEED(fd >= 0 && write(fd, "1", 1) == 1);
+	NEED(netlink_capture(&child_err) < 0);
+	NEED(child_err.kind == ERR_UNSUPP && strstr(child_err.msg, "IPv6"));
+	return CHILD_OK;
+}
+
+static void test_capture_without_ipv6_says_so(void)
+{
+	CHECK_INT(child_run(without_ipv6), CHILD_OK);
+}
+
 int main(void)
 {
+	RUN(test_capture_without_ipv6_says_so);
 	RUN(test_capture_makes_everything_local);
 	RUN(test_loopback_reaches_nothing_else);
 	return tap_done();
