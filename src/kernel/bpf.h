@@ -5,8 +5,8 @@
  * Jumps of classic BPF are forward and eight bits wide; so a program is put
  * together from its end to its start: what is emitted last runs first, every
  * target is known when it is jumped to, and a place is the number of
- * instructions that follow it.  A target that is too far away gets a long
- * jump of its own.
+ * instructions from there to the end, itself included.  A target that is too
+ * far away gets a long jump of its own.
  */
 #ifndef KERNEL_BPF_H
 #define KERNEL_BPF_H
@@ -34,7 +34,7 @@ unsigned bpf_return(struct bpf *b, uint32_t value);
 unsigned bpf_goto(struct bpf *b, unsigned to);
 /* code is BPF_JEQ, BPF_JGT, BPF_JGE or BPF_JSET. */
 unsigned bpf_test(struct bpf *b, uint16_t code, uint32_t value,
-		   unsigned yes, unsigned no);
+		  unsigned yes, unsigned no);
 
 /* The finished program, borrowing b. */
 must_check int bpf_program(struct bpf *b, struct sock_fprog *ret,

@@ -49,8 +49,9 @@ struct mount_option {
 };
 
 /* A new file system ("tmpfs", "proc", "devpts", "mqueue"), detached. */
-must_check int mount_new_fs(const char *type, const struct mount_option *options,
-			    size_t n, uint64_t attrs, struct err *e);
+must_check int mount_new_fs(const char *type,
+			    const struct mount_option *options, size_t n,
+			    uint64_t attrs, struct err *e);
 
 /* Makes the mount at new_root_fd the root of this mount namespace, with the
  * working directory at its root, and drops the old root. */
