@@ -190,6 +190,10 @@ bool inbound_on_verdict(struct conn *c, struct msg *m)
 
 	if (c->state != CONN_VERDICT || !x || x->id != v->id)
 		return false;
+	if (v->status && x->head_sent) {
+		conn_abort(c);
+		return false;
+	}
 	if (v->status) {
 		outbound_page(c, &p);
 		return true;
@@ -207,7 +211,7 @@ bool inbound_on_verdict(struct conn *c, struct msg *m)
 		return true;
 	}
 	conn_set_state(c, CONN_EXCHANGE);
-	if (x->head.request.expects_continue && !x->head.is_http10 &&
+	if (x->head.request.expects_continue && !x->head_sent &&
 	    x->head.request.body != HTTP_BODY_NONE && c->in.n == 0)
 		buf_puts(&c->out, "HTTP/1.1 100 Continue\r\n\r\n");
 	return true;

@@ -136,7 +136,9 @@ static int on_message(struct channel *stream, struct msg *m, struct err *e)
 	struct conn *c = container_of(stream, struct conn, stream);
 	int result;
 
-	if (c->state != CONN_EXCHANGE || c->exchange->response_done)
+	/* dial may be faster than the verdict that set it to work. */
+	if ((c->state != CONN_EXCHANGE && c->state != CONN_VERDICT) ||
+	    c->exchange->response_done)
 		return err_kind(e, ERR_PROTO, "%s without a request",
 				msg_name(m->kind));
 	conn_release(c);
@@ -167,6 +169,10 @@ static void on_closed(struct channel *stream, const struct err *e)
 	conn_release(c);
 	if (c->state == CONN_HEAD) {
 		conn_finish(c);
+	} else if (c->state == CONN_VERDICT) {
+		/* The verdict will find no stream. */
+		if (c->exchange->head_sent)
+			conn_abort(c);
 	} else if (c->state == CONN_EXCHANGE) {
 		if (c->exchange->response_done)
 			conn_finish(c);
@@ -175,7 +181,6 @@ static void on_closed(struct channel *stream, const struct err *e)
 		else
 			outbound_page(c, &p);
 	}
-	/* With CONN_VERDICT the verdict will find no stream. */
 	conn_run(c);
 }
 

@@ -219,6 +219,34 @@ def test_a_response_may_come_before_the_body_is_over(edge, agent):
     assert agent.response().body == b"x"
 
 
+def test_a_response_may_come_before_the_verdict(edge, agent):
+    agent.send(GET)
+    exchange(edge, agent, b"1", length=1)
+    assert agent.response().body == b"1"
+    agent.send(GET)
+    request = edge.request()
+    respond(edge.streams[request.conn], request, b"22", length=2)
+    time.sleep(0.05)
+    assert body_of(edge.allow(request)) == b""
+    assert agent.response().body == b"22"
+    agent.send(GET)
+    exchange(edge, agent, b"3", length=1)
+    assert agent.response().body == b"3"
+
+
+def test_a_failure_may_come_before_the_verdict(edge, agent):
+    agent.send(GET)
+    exchange(edge, agent, b"1", length=1)
+    assert agent.response().body == b"1"
+    agent.send(GET)
+    request = edge.request()
+    stream = edge.streams[request.conn]
+    stream.send("FAILURE", id=2, status=502, reason="too fast")
+    assert "too fast" in agent.response().phrase
+    edge.allow(request)
+    assert agent.is_closed()
+
+
 def test_a_client_may_close_its_half(edge, agent):
     agent.send(GET)
     agent.socket.shutdown(socket.SHUT_WR)
