@@ -144,6 +144,7 @@ def test_a_response_before_the_request_is_none(dial, serve):
     assert response.failure or response.body == b"evil"
     # Whatever the first one got, the second gets a connection of its own.
     if not response.failure:
+        time.sleep(0.2)     # until the second answer lies there, unasked
         stream.get()
         assert dial.needs == 2
 

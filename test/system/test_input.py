@@ -101,7 +101,7 @@ def test_a_policy_that_cannot_be_read(stockade):
 
 @pytest.mark.parametrize("content", [
     b"\xff\xfe", b"write .\0\n", b"read /tmp" + b"x" * 70000 + b"\n",
-    b"#" * (2 << 20)])
+    b"#" * (2 << 20)], ids=["utf-8", "nul", "long path", "long file"])
 def test_hostile_policy_files(stockade, content):
     path = stockade.base / "hostile"
     path.write_bytes(content)
