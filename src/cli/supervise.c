@@ -98,15 +98,18 @@ static int exit_status(int wait_status)
 	return WEXITSTATUS(wait_status);
 }
 
-/* Ctrl-Z inside: our own job stops, and what continues it continues both. */
+/*
+ * Ctrl-Z inside: our own job stops, and what continues it continues both.
+ * Without a terminal nobody could, and a command that stops itself must not
+ * stop the time limit: it stays stopped, alone.
+ */
 static void command_stopped(struct supervision *s)
 {
 	struct err e = { 0 };
 
-	if (s->terminal)
-		terminal_suspend(s->terminal);
-	else
-		(void)raise(SIGSTOP);
+	if (!s->terminal)
+		return;
+	terminal_suspend(s->terminal);
 	if (sandbox_signal(s->sandbox, SIGCONT, &e) < 0)
 		kill_sandbox(s);
 }
