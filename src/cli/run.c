@@ -3,9 +3,9 @@
  * `stockade run`: from the command line to the command's status.
  *
  *	policy		what was asked for, merged and checked
- *	record		the run's directory and audit trail exist
  *	secrets		sources opened, vault starts (it takes longest)
  *	plan, sandbox	pid 1 builds the root while vault gets ready
+ *	record		the run's directory and audit trail exist
  *	go		vault is ready, the root stands: the command executes
  *	supervise	supervise.c, until the command has ended
  *	end		the last record, synced; nothing is left running
@@ -29,7 +29,7 @@
 #include "supervise.h"
 #include "warden.h"
 
-enum { POLICY_FILES_MAX = 64 };
+enum { POLICY_FILES_MAX = 64, SEALED_MAX = 5 };
 
 /* Everything of one run; run_fini() undoes it in the right order. */
 struct run {
@@ -126,22 +126,42 @@ static int make_variables(struct run *r, struct launch_input *in,
 	return 0;
 }
 
-static int make_plan(struct run *r, char **argv, struct err *e)
+/* What decides over later runs: state, programs, policies.  The texts live in
+ * the policy's arena. */
+static int list_sealed(struct run *r, const char *sealed[SEALED_MAX],
+		       size_t *n, struct err *e)
 {
 	auto_buf struct buf program = buf_new(PATH_MAX);
-	const char *sealed[2], *pinned[POLICY_FILES_MAX];
+	struct arena *a = &r->policy.arena;
+	struct sv folders[2], state;
+
+	if (run_state_path(a, &state, e) < 0 ||
+	    helper_program_dir(&program, e) < 0 ||
+	    source_folders(a, folders, e) < 0)
+		return -1;
+	sealed[(*n)++] = arena_str(a, state);
+	sealed[(*n)++] = arena_str(a, buf_sv(&program));
+	sealed[(*n)++] = helper_installed_dir();
+	for (size_t i = 0; i < countof(folders); i++)
+		if (folders[i].n)
+			sealed[(*n)++] = arena_str(a, folders[i]);
+	for (size_t i = 0; i < *n; i++)
+		if (!sealed[i])
+			return err_kind(e, ERR_LIMIT, "out of memory");
+	return 0;
+}
+
+static int make_plan(struct run *r, char **argv, struct err *e)
+{
+	const char *sealed[SEALED_MAX], *pinned[POLICY_FILES_MAX];
 	struct launch_input in = {
 		.argv = argv, .environ = environ, .cwd = r->cwd,
 		.stdio = { 0, 1, 2 }, .sealed = sealed, .pinned = pinned,
 		.wants_ca = policy_needs_tls(&r->policy),
 	};
-	struct sv state;
 
-	if (run_state_path(&r->policy.arena, &state, e) < 0 ||
-	    helper_program_dir(&program, e) < 0)
+	if (list_sealed(r, sealed, &in.sealed_n, e) < 0)
 		return -1;
-	sealed[in.sealed_n++] = state.p;
-	sealed[in.sealed_n++] = buf_cstr(&program);
 	if (r->policy.files_n > POLICY_FILES_MAX)
 		return err_kind(e, ERR_LIMIT, "more than %d policy files",
 				POLICY_FILES_MAX);
@@ -189,9 +209,6 @@ static int open_relays(struct run *r, struct err *e)
 /* The sandbox and vault come up side by side; then the command executes. */
 static int start(struct run *r, char **argv, struct err *e)
 {
-	r->has_record = true;
-	if (run_record_init(&r->record, e) < 0)
-		return -1;
 	r->has_warden = true;
 	if (warden_init(&r->warden, r->loop, &r->policy, &r->record.trail,
 			e) < 0)
@@ -199,7 +216,11 @@ static int start(struct run *r, char **argv, struct err *e)
 	if (make_plan(r, argv, e) < 0)
 		return -1;
 	r->has_sandbox = true;
-	if (sandbox_start(&r->plan, &r->sandbox, e) < 0 ||
+	/* The record is made while pid 1 builds the root on another core. */
+	if (sandbox_start(&r->plan, &r->sandbox, e) < 0)
+		return -1;
+	r->has_record = true;
+	if (run_record_init(&r->record, e) < 0 ||
 	    run_record_start(&r->record, &r->warden.credentials, argv, r->cwd,
 			     e) < 0 ||
 	    warden_await_vault(&r->warden, e) < 0 ||
