@@ -46,9 +46,14 @@ def traced(stockade, flags, marker, policy):
 
 
 def is_exec_of_command(line):
-    """stockade's own arguments name the command as well."""
-    return re.match(r"\d+ +execve", line) and '"/bin/sh", "-c"' in line and (
-        '/src/stockade"' not in line)
+    """stockade's own arguments name the command as well.
+
+    An ordinary user's strace cannot read the arguments of pid 1's child, which
+    is not dumpable, and of no other process.
+    """
+    return re.match(r"\d+ +execve(at)?\((\d+, )?0x", line) or (
+        re.match(r"\d+ +execve", line) and '"/bin/sh", "-c"' in line
+        and '/src/stockade"' not in line)
 
 
 def was_set_up_when_injected(text):
