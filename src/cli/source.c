@@ -300,3 +300,15 @@ int source_load(const struct source_options *o, struct policy *ret,
 		return -1;
 	return policy_check(ret, e);
 }
+
+int source_folders(struct arena *a, struct sv ret[2], struct err *e)
+{
+	auto_places struct places p = { 0 };
+
+	if (find_places(&p, e) < 0)
+		return -1;
+	ret[0] = arena_dup(a, buf_sv(&p.config));
+	ret[1] = arena_dup(a, buf_sv(&p.shipped));
+	return ret[0].p && ret[1].p ? 0 :
+		err_kind(e, ERR_LIMIT, "out of memory");
+}

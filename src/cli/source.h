@@ -22,6 +22,14 @@
 must_check int source_load(const struct source_options *o, struct policy *ret,
 			   struct err *e);
 
+/*
+ * The folders that the policies of later runs come from, though nothing may be
+ * there yet: the user's (empty when there is no home), and the shipped
+ * profiles.  The texts live in a.
+ */
+must_check int source_folders(struct arena *a, struct sv ret[2],
+			      struct err *e);
+
 /* The project's policy, in the working directory. */
 #define SOURCE_PROJECT_FILE "stockade.policy"
 

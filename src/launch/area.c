@@ -187,7 +187,9 @@ static const struct area *find(const struct builder *b, struct sv path,
 	for (size_t i = b->areas_n; i > 0; i--) {
 		const struct area *area = &b->areas[i - 1];
 
-		if (area_contains(area->path, path) &&
+		/* What is redundant is no mount: it holds nothing in place,
+		 * and is writable as the area around it is. */
+		if (!area->redundant && area_contains(area->path, path) &&
 		    !(strictly && area->path.n == path.n))
 			return area;
 	}

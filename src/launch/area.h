@@ -25,7 +25,8 @@ must_check int area_add_named(struct builder *b, enum area_kind kind,
 
 /* Sorts, joins equal paths, and marks what is redundant. */
 void areas_settle(struct builder *b);
-/* The innermost area that contains path, or NULL.  After areas_settle(). */
+/* The innermost area with a mount of its own (not redundant) that contains
+ * path, or NULL.  After areas_settle(). */
 const struct area *areas_find(const struct builder *b, struct sv path);
 /* The innermost one that strictly contains it. */
 const struct area *areas_around(const struct builder *b, struct sv path);

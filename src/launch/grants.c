@@ -6,6 +6,7 @@
 #include "builder.h"
 
 #include <dirent.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -160,15 +161,19 @@ int grants_plan(struct builder *b, struct err *e)
 	return 0;
 }
 
-/* Canonical if it exists, else as given. */
+/* Canonical as far as it exists; what does not may be made later, there. */
 static struct sv true_name(struct builder *b, const char *path)
 {
-	struct area found;
-	struct err ignored;
+	struct sv at = sv_str(path);
+	char real[PATH_MAX];
 
-	if (area_resolve(b, sv_str(path), &found, &ignored) < 0)
-		return sv_str(path);
-	return found.path;
+	while (!realpath(builder_str(b, at), real)) {
+		if (at.n <= 1)
+			return sv_str(path);
+		at = area_parent(at);
+	}
+	return builder_printf(b, "%s%s", real[1] ? real : "",
+			      path + (at.n > 1 ? at.n : 0));
 }
 
 static int check_sealed(const struct area *area, struct sv sealed,

@@ -90,6 +90,13 @@ static bool is_lifted(const struct builder *b, struct sv path)
 	return false;
 }
 
+int guards_add_found(struct builder *b, struct sv path, struct err *e)
+{
+	if (is_lifted(b, path))
+		return 0;
+	return guards_add(b, path, SV("guarded by default"), e);
+}
+
 int guards_add_default(struct builder *b, struct sv dir, struct sv name,
 		       struct err *e)
 {

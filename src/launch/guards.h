@@ -15,5 +15,8 @@ must_check int guards_add(struct builder *b, struct sv path, struct sv why,
  * where they exist. */
 must_check int guards_add_default(struct builder *b, struct sv dir,
 				  struct sv name, struct err *e);
+/* One more that is known to exist, unless a `write` names it. */
+must_check int guards_add_found(struct builder *b, struct sv path,
+				struct err *e);
 
 #endif

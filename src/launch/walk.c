@@ -14,7 +14,8 @@
  *
  * A directory that cannot be read may become readable later to somebody who
  * owns it: it is covered whole.  So is a socket, as a read-only mount does not
- * stop connect().
+ * stop connect(); also directly in the trees that are not searched further,
+ * where a daemon of the user's may keep one (.git/fsmonitor--daemon.ipc).
  */
 #include "builder.h"
 
@@ -36,11 +37,16 @@ enum {
 	WALK_CLOCK_EVERY = 1024,
 };
 
+#define SOCKET_OF_HOST SV("a socket of the host")
+
 /* How the entries of a directory are looked at. */
 enum {
 	LOOK_DOTS = 1,		/* the dot mask holds here */
 	LOOK_HIDDEN = 2,	/* all is covered but what leads to something shown */
 	LOOK_WRITE = 4,		/* in a write grant: guards hold */
+	LOOK_SOCKETS = 8,	/* for nothing but sockets, and not below */
+	LOOK_GIT = 16,		/* in .git, with LOOK_SOCKETS: its modules too */
+	LOOK_MODULES = 32,	/* below .git/modules, .git/worktrees */
 };
 
 struct walk {
@@ -148,8 +154,7 @@ static int mask_entry(struct walk *w, const struct entry *entry,
 		return 0;
 	}
 	if (entry->type == DT_SOCK)
-		return cover(w, entry->path, SV("a socket of the host"), e) < 0 ?
-			       -1 : 1;
+		return cover(w, entry->path, SOCKET_OF_HOST, e) < 0 ? -1 : 1;
 	if (!(*look & LOOK_HIDDEN) &&
 	    (!(*look & LOOK_DOTS) || entry->name.p[0] != '.' ||
 	     dotfile_is_shown(entry->name)))
@@ -178,16 +183,71 @@ static int guard_entry(struct walk *w, const struct entry *entry,
 				  entry->name, e);
 }
 
+static bool is_one_of(struct sv name, const char *const *list)
+{
+	for (; *list; list++)
+		if (sv_eq(name, sv_str(*list)))
+			return true;
+	return false;
+}
+
+/*
+ * A submodule's repository lies in the one around it, at any depth below
+ * .git/modules, and `git status` out here reads its configuration; a linked
+ * worktree's says where its configuration is.
+ */
+static bool is_module_guarded(const struct entry *entry)
+{
+	static const char *const files[] = {
+		"config", "config.worktree", "commondir", "attributes", NULL,
+	};
+
+	if (entry->type == DT_DIR)
+		return sv_eq(entry->name, SV("hooks"));
+	return is_one_of(entry->name, files);
+}
+
+static int descend(struct walk *w, int dir_fd, const struct entry *entry,
+		   unsigned look, struct err *e);
+
+static int git_entry(struct walk *w, int dir_fd, const struct entry *entry,
+		     unsigned look, struct err *e)
+{
+	static const char *const below_git[] = { "modules", "worktrees", NULL };
+	static const char *const large[] = {
+		"objects", "refs", "logs", "lfs", NULL,
+	};
+	const unsigned modules = LOOK_WRITE | LOOK_MODULES;
+
+	if (entry->type == DT_SOCK)
+		return cover(w, entry->path, SOCKET_OF_HOST, e);
+	if (!(look & LOOK_WRITE))
+		return 0;
+	if (look & LOOK_MODULES) {
+		if (is_module_guarded(entry))
+			return guards_add_found(w->b,
+						builder_dup(w->b, entry->path),
+						e);
+		return entry->type != DT_DIR || is_one_of(entry->name, large) ?
+			       0 : descend(w, dir_fd, entry, modules, e);
+	}
+	return look & LOOK_GIT && entry->type == DT_DIR &&
+	       is_one_of(entry->name, below_git) ?
+		       descend(w, dir_fd, entry, modules, e) : 0;
+}
+
 static int descend(struct walk *w, int dir_fd, const struct entry *entry,
 		   unsigned look, struct err *e)
 {
 	int fd;
 
-	if (dotfile_is_open(entry->name) && !(look & LOOK_HIDDEN)) {
+	if (dotfile_is_open(entry->name) &&
+	    !(look & (LOOK_HIDDEN | LOOK_MODULES))) {
 		look &= ~(unsigned)LOOK_DOTS;
 		if (!named_below(w, GRANT_HIDE, entry->path) &&
 		    !named_below(w, GRANT_GUARD, entry->path))
-			return 0;
+			look |= LOOK_SOCKETS |
+				(sv_eq(entry->name, SV(".git")) ? LOOK_GIT : 0u);
 	}
 	fd = openat(dir_fd, entry->name.p, O_RDONLY | O_DIRECTORY |
 		    O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
@@ -220,10 +280,13 @@ static int walk_entry(struct walk *w, int dir_fd, struct entry *entry,
 		return refuse(w, "more than 200000 entries", e);
 	if (w->entries % WALK_CLOCK_EVERY == 0 && loop_now_ms() > w->until_ms)
 		return refuse(w, "more than two seconds' worth of entries", e);
+	if (look & (LOOK_SOCKETS | LOOK_MODULES))
+		return git_entry(w, dir_fd, entry, look, e);
 	entry->area = area_of(w, entry->path);
 	if (entry->area && entry->area->kind == AREA_PRIVATE)
 		return 0;
-	if (entry->area)
+	/* A redundant one, a program in a writable tree, is as its tree is. */
+	if (entry->area && !entry->area->redundant)
 		look = entry->area->write ? look | LOOK_WRITE :
 					    look & ~(unsigned)LOOK_WRITE;
 	masked = mask_entry(w, entry, &look, e);
@@ -231,8 +294,7 @@ static int walk_entry(struct walk *w, int dir_fd, struct entry *entry,
 		return masked < 0 ? -1 : 0;
 	if ((look & LOOK_WRITE) && guard_entry(w, entry, e) < 0)
 		return -1;
-	if (entry->type != DT_DIR ||
-	    (entry->area && entry->area->kind == AREA_CODE))
+	if (entry->type != DT_DIR)
 		return 0;
 	return descend(w, dir_fd, entry, look, e);
 }

@@ -49,6 +49,11 @@ int helper_program_dir(struct buf *ret, struct err *e)
 	return buf_check(ret, "the program's path", e);
 }
 
+const char *helper_installed_dir(void)
+{
+	return STOCKADE_LIBEXECDIR;
+}
+
 /* Beside the program in the build folder, else where it was installed. */
 static int helper_path(enum role role, struct buf *ret, struct err *e)
 {

@@ -32,5 +32,7 @@ void helper_stop(struct helper *h);
 
 /* The folder that this program was started from, for others who ask. */
 must_check int helper_program_dir(struct buf *ret, struct err *e);
+/* The folder where helpers are looked for that are not beside it. */
+const char *helper_installed_dir(void);
 
 #endif

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What stays as it is inside a write grant, and ways to get around it."""
+import socket
+import subprocess
+
+import pytest
+
+WRITE = ["--write", "."]
+
+
+def repository(path):
+    subprocess.run(["git", "init", "-q", str(path)], check=True)
+    return path
+
+
+def test_a_grant_inside_a_grant_pins_as_if_there_were_one(stockade):
+    repository(stockade.cwd / "sub")
+    (stockade.cwd / "sub" / "plain").mkdir()
+    result = stockade.sh(
+        "mv sub/plain sub/moved && mv sub away;"
+        "mkdir -p sub/.git/hooks && echo evil > sub/.git/hooks/post-checkout",
+        flags=[*WRITE, "--write", "sub"])
+    assert result.status != 0
+    assert (stockade.cwd / "sub" / "moved").is_dir()
+    assert not (stockade.cwd / "away").exists()
+    assert not (stockade.cwd / "sub/.git/hooks/post-checkout").exists()
+
+
+def test_a_program_in_a_writable_tree_lifts_neither_mask_nor_guard(stockade):
+    tools = repository(stockade.cwd / "tools")
+    (tools / ".env").write_text("CANARY")
+    (tools / "bin").mkdir()
+    program = tools / "bin" / "program"
+    program.write_text(
+        "#!/bin/sh\ncat tools/.env\necho evil > tools/.git/hooks/x\n"
+        "mv tools away\necho fine > tools/made\n")
+    program.chmod(0o755)
+    result = stockade.run("./tools/bin/program", flags=WRITE)
+    assert "CANARY" not in result.out
+    assert not (tools / ".git" / "hooks" / "x").exists()
+    assert tools.is_dir()
+    assert (tools / "made").read_text() == "fine\n"
+
+
+def test_a_read_grant_beside_a_program_is_read_only(stockade):
+    data = stockade.cwd / "tools" / "data"
+    data.mkdir(parents=True)
+    (stockade.cwd / "tools" / "bin").mkdir()
+    program = stockade.cwd / "tools" / "bin" / "program"
+    program.write_text("#!/bin/sh\necho x > tools/made\necho x > tools/data/f\n")
+    program.chmod(0o755)
+    stockade.run("./tools/bin/program",
+                 flags=[*WRITE, "--read", "tools/data"])
+    assert (stockade.cwd / "tools" / "made").exists()
+    assert not (data / "f").exists()
+
+
+@pytest.mark.parametrize("made", [False, True])
+def test_the_folder_of_the_users_policy_is_never_writable(stockade, made):
+    config = stockade.home / ".config"
+    other = config / "other"
+    other.mkdir(parents=True)
+    if made:
+        (config / "stockade" / "policies").mkdir(parents=True)
+    refused = stockade.sh("true", flags=["--write", "~/.config"])
+    assert refused.status == 125
+    assert "belongs to stockade itself" in refused.err
+    stockade.sh(f"echo x > {other}/f", flags=["--write", "~/.config/other"])
+    assert (other / "f").exists()
+
+
+def test_a_folder_that_is_not_there_is_sealed_through_links(stockade):
+    (stockade.home / "dot" / "config").mkdir(parents=True)
+    (stockade.home / ".config").symlink_to(stockade.home / "dot" / "config")
+    refused = stockade.sh("true", flags=["--write", "~/dot"])
+    assert refused.status == 125
+    assert "belongs to stockade itself" in refused.err
+
+
+@pytest.mark.parametrize("where", [".git/daemon.ipc", "node_modules/s"])
+def test_a_socket_in_a_tree_that_is_not_searched(stockade, where):
+    path = stockade.cwd / where
+    path.parent.mkdir()
+    (path.parent / "plain").write_text("seen")
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(path))
+        path.chmod(0o777)
+        server.listen()
+        result = stockade.sh(
+            f"cat {path.parent}/plain; python3 -c 'import socket;"
+            f"socket.socket(socket.AF_UNIX).connect(\"{where}\")'")
+    assert result.out == "seen"
+    assert result.status != 0 and "PermissionError" in result.err
+
+
+def test_the_repository_of_a_submodule_is_guarded(stockade):
+    git = repository(stockade.cwd) / ".git"
+    for name in ("modules/lib", "modules/deep/er", "worktrees/wt"):
+        (git / name / "hooks").mkdir(parents=True)
+        (git / name / "objects").mkdir()
+        (git / name / "config").write_text("[core]\n")
+        (git / name / "commondir").write_text("../..\n")
+        script = (f"cd .git/{name}; echo x > config; echo x > hooks/h;"
+                  "echo x > commondir; mv hooks h; mv config c;"
+                  "echo x > objects/o; echo x > HEAD")
+        stockade.sh(script, flags=WRITE)
+        assert (git / name / "config").read_text() == "[core]\n"
+        assert (git / name / "commondir").read_text() == "../..\n"
+        assert not list((git / name / "hooks").iterdir())
+        assert (git / name / "objects" / "o").exists()
+        assert (git / name / "HEAD").exists()
