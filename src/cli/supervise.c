@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "own.h"
+#include "record.h"
 
 enum { GRACE_MS = 2000, INTERRUPTS_MAX = 3 };
 
@@ -114,6 +115,19 @@ static void command_stopped(struct supervision *s)
 		kill_sandbox(s);
 }
 
+/* On record if it can be; the run ends in either case. */
+static void sandbox_broken(struct supervision *s, const struct err *why)
+{
+	struct err e = { 0 };
+
+	if (record_fault(s->warden, "init", sv_str(why->msg), &e) < 0)
+		(void)fprintf(stderr, "stockade: %s%s\n", e.msg,
+			      isatty(STDERR_FILENO) ? "\r" : "");
+	(void)fprintf(stderr, "stockade: this run has ended: %s%s\n",
+		      why->msg, isatty(STDERR_FILENO) ? "\r" : "");
+	kill_sandbox(s);
+}
+
 static void control_ready(struct watch *w, uint32_t events)
 {
 	struct supervision *s = container_of(w, struct supervision, control);
@@ -127,6 +141,9 @@ static void control_ready(struct watch *w, uint32_t events)
 			return;
 		case SANDBOX_EXITED:
 			finish(s, exit_status(ev.value));
+			return;
+		case SANDBOX_BROKEN:
+			sandbox_broken(s, &ev.why);
 			return;
 		case SANDBOX_LOST:
 			finish(s, 128 + SIGKILL);

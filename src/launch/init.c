@@ -6,7 +6,8 @@
  * waits for the word to go, gives everything up, executes the command, and
  * then reaps, with nothing but its socket to the parent open.  When the command
  * ends it says so and exits, and the kernel kills whatever is left inside; the
- * same happens when the parent is gone.
+ * same happens when the parent is gone, or when the host has taken a cover or
+ * a guard away (hold.c).
  *
  * It shares no descriptor with the agent, is not dumpable, and has the agent's
  * filter and no capability, so there is nothing to be had from it.
@@ -72,6 +73,8 @@ static int init_report(struct init *in, const struct step *s, struct err *e)
 	int rc;
 
 	(void)s;
+	if (hold_begin(in, e) < 0)
+		return -1;
 	if (control_send_fds(in->control_fd, &note, fds,
 			     in->pty.master < 0 ? 2 : 3, e) < 0)
 		return -1;
@@ -200,14 +203,18 @@ static void on_control(struct init *in)
 static _Noreturn void reap_and_wait(struct init *in)
 {
 	struct signalfd_siginfo info;
-	struct pollfd fds[2] = {
+	struct pollfd fds[3] = {
 		{ .fd = in->control_fd, .events = POLLIN },
 		{ .fd = in->signal_fd, .events = POLLIN },
+		{ .fd = in->mounts_fd, .events = POLLPRI },
 	};
+	struct err e;
 
 	for (;;) {
-		if (poll(fds, 2, -1) < 0 && errno != EINTR)
+		if (poll(fds, 3, -1) < 0 && errno != EINTR)
 			_exit(LAUNCH_FAILED);
+		if (fds[2].revents && hold_check(in, &e) < 0)
+			fail(in, &e);
 		if (fds[1].revents) {
 			/* One wait finds all children, whatever it says. */
 			(void)!read(in->signal_fd, &info, sizeof info);
@@ -235,15 +242,18 @@ static int begin(struct init *in, struct err *e)
 	return 0;
 }
 
-static int keep_two(struct init *in, struct err *e)
+static int keep_three(struct init *in, struct err *e)
 {
-	int keep[2] = { in->control_fd, in->signal_fd };
+	int keep[3] = { in->control_fd, in->signal_fd, in->mounts_fd };
 
-	if (keep[0] > keep[1]) {
-		keep[0] = in->signal_fd;
-		keep[1] = in->control_fd;
-	}
-	return process_close_except(keep, 2, e);
+	for (int i = 1; i < 3; i++)
+		for (int j = i; j > 0 && keep[j - 1] > keep[j]; j--) {
+			int lower = keep[j];
+
+			keep[j] = keep[j - 1];
+			keep[j - 1] = lower;
+		}
+	return process_close_except(keep, 3, e);
 }
 
 _Noreturn void init_run(const struct plan *plan, int control_fd,
@@ -255,14 +265,15 @@ _Noreturn void init_run(const struct plan *plan, int control_fd,
 		.host_dev_fd = -1, .cover_dir_fd = -1, .cover_file_fd = -1,
 		.devpts_fd = -1, .tcp_fd = -1, .dns_fd = -1,
 		.pty = { .master = -1, .slave = -1 }, .trust_fd = -1,
-		.bundle_fd = -1, .signal_fd = -1, .status = LAUNCH_FAILED,
+		.bundle_fd = -1, .signal_fd = -1, .mounts_fd = -1,
+		.status = LAUNCH_FAILED,
 	};
 	struct err e;
 
 	if (begin(&in, &e) < 0)
 		fail(&in, &e);
 	apply_steps(&in);
-	if (keep_two(&in, &e) < 0)
+	if (keep_three(&in, &e) < 0)
 		fail(&in, &e);
 	tell(&in, CONTROL_RUNNING, 0);
 	reap_and_wait(&in);

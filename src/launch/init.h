@@ -28,6 +28,8 @@ struct init {
 	size_t ca_n;
 	mode_t umask;		/* the caller's */
 	int signal_fd;
+	int mounts_fd;		/* says when mounts change: hold.c */
+	bool *held;		/* by step: it is mounted still */
 	pid_t command;
 	int status;		/* of the run, when a step fails: LAUNCH_* */
 };
@@ -71,6 +73,10 @@ INIT_STEP(confinement_landlock);
 INIT_STEP(confinement_seccomp);
 /* spawn.c */
 INIT_STEP(spawn_command);
+/* hold.c: in->mounts_fd becomes ready (POLLPRI) when there is to be checked
+ * whether all that was covered and guarded still is. */
+must_check int hold_begin(struct init *in, struct err *e);
+must_check int hold_check(struct init *in, struct err *e);
 
 /* root.c, for the others: target as a path below the new root. */
 static inline struct sv init_below(struct sv target)

@@ -94,12 +94,14 @@ enum sandbox_event_kind {
 	SANDBOX_NOTHING = 0,
 	SANDBOX_EXITED,		/* value is the command's wait status */
 	SANDBOX_STOPPED,	/* value is the signal that stopped the command */
+	SANDBOX_BROKEN,		/* pid 1 has ended it, and says why */
 	SANDBOX_LOST,		/* pid 1 is gone without a word */
 };
 
 struct sandbox_event {
 	enum sandbox_event_kind kind;
 	int value;
+	struct err why;		/* with SANDBOX_BROKEN */
 };
 
 /* The next event, without waiting. */

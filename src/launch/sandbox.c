@@ -227,14 +227,21 @@ struct sandbox_event sandbox_next(struct sandbox *sb)
 	struct control_in in;
 	struct err e;
 	int rc = control_receive(sb->control_fd, &in, true, &e);
+	struct sandbox_event ev = { .kind = SANDBOX_LOST };
 
 	if (rc < 0 && e.code == EAGAIN)
-		return (struct sandbox_event){ SANDBOX_NOTHING, 0 };
-	if (rc > 0 && in.note.kind == CONTROL_EXITED)
-		return (struct sandbox_event){ SANDBOX_EXITED, in.note.value };
-	if (rc > 0 && in.note.kind == CONTROL_STOPPED)
-		return (struct sandbox_event){ SANDBOX_STOPPED, in.note.value };
-	return (struct sandbox_event){ SANDBOX_LOST, 0 };
+		ev.kind = SANDBOX_NOTHING;
+	else if (rc > 0 && in.note.kind == CONTROL_EXITED)
+		ev.kind = SANDBOX_EXITED;
+	else if (rc > 0 && in.note.kind == CONTROL_STOPPED)
+		ev.kind = SANDBOX_STOPPED;
+	else if (rc > 0 && in.note.kind == CONTROL_FAILED)
+		ev.kind = SANDBOX_BROKEN;
+	if (rc > 0)
+		ev.value = in.note.value;
+	if (ev.kind == SANDBOX_BROKEN)
+		ev.why = in.note.err;
+	return ev;
 }
 
 int sandbox_signal(struct sandbox *sb, int signal, struct err *e)

@@ -109,3 +109,39 @@ def test_the_repository_of_a_submodule_is_guarded(stockade):
         assert not list((git / name / "hooks").iterdir())
         assert (git / name / "objects" / "o").exists()
         assert (git / name / "HEAD").exists()
+
+
+def replace(path, text):
+    """As editors and git do: the kernel takes away what is mounted on it."""
+    path.with_name("new").write_text(text)
+    path.with_name("new").rename(path)
+
+
+@pytest.mark.parametrize("name,why", [(".env", "no longer hidden"),
+                                      (".git/config", "no longer read-only")])
+def test_the_run_ends_when_the_host_lifts_a_mask(stockade, name, why):
+    repository(stockade.cwd)
+    path = stockade.cwd / name
+    path.write_text("[core]\n")
+    run = stockade.start("sh", "-c", "echo up; sleep 20; echo late > late",
+                         flags=WRITE)
+    assert run.stdout.readline() == b"up\n"
+    replace(path, "[user]\n")
+    out, err = run.communicate(timeout=10)
+    assert run.returncode == 128 + 9
+    assert out == b"" and why in err.decode()
+    assert not (stockade.cwd / "late").exists()
+    assert any(record["event"] == "fault" and why in record["reason"]
+               for record in stockade.log())
+
+
+def test_the_run_goes_on_when_what_was_masked_is_gone(stockade):
+    swap, plain = stockade.cwd / ".f.swp", stockade.cwd / "plain"
+    for path in (swap, plain):
+        path.write_text("x")
+    run = stockade.start("sh", "-c", "echo up; sleep 0.5; cat plain; echo on")
+    assert run.stdout.readline() == b"up\n"
+    swap.unlink()
+    replace(plain, "new\n")
+    out, err = run.communicate(timeout=10)
+    assert (run.returncode, out, err) == (0, b"new\non\n", b"")
