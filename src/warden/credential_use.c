@@ -94,6 +94,27 @@ static int swap(const struct credential_set *s, const struct question *q,
 	return 0;
 }
 
+/* A gateway in front of the origin reads "private_token" as the other one. */
+static bool is_alias(struct sv name, struct sv field)
+{
+	if (name.n != field.n)
+		return false;
+	for (size_t i = 0; i < name.n; i++)
+		if (name.p[i] != field.p[i] &&
+		    !(name.p[i] == '_' && field.p[i] == '-') &&
+		    !(name.p[i] == '-' && field.p[i] == '_'))
+			return false;
+	return true;
+}
+
+static bool carries(const struct http_request *r, struct sv field)
+{
+	for (size_t i = 0; i < r->fields.n; i++)
+		if (is_alias(r->fields.v[i].name, field))
+			return true;
+	return false;
+}
+
 /* ... then those that are added, and what would stand in their place. */
 static int add(const struct credential_set *s, const struct question *q,
 	       const struct http_request *r, struct credential_use *use,
@@ -107,7 +128,7 @@ static int add(const struct credential_set *s, const struct question *q,
 		    is_edited(use, field))
 			continue;
 		if (!c->rule->add) {
-			if (http_field_get(&r->fields, field).p)
+			if (carries(r, field))
 				use->usurped = c;
 			continue;
 		}

@@ -121,6 +121,12 @@ static void test_use_own_value_in_the_secrets_field_is_usurped(void)
 	use(SV("authorization"), SV("Bearer mine"), "other.test", "/v1/x",
 	    true, &u);
 	CHECK(!u.usurped);
+	/* The origin may not tell these two apart. */
+	set_up(SECRET_HEADER, false);
+	use(SV("x_api-key"), SV("mine"), "api.test", "/v1/x", true, &u);
+	CHECK(u.usurped == &set.v[0]);
+	use(SV("x_api_keys"), SV("mine"), "api.test", "/v1/x", true, &u);
+	CHECK(!u.usurped);
 	/* Nothing at all is nothing at all. */
 	use(SV(""), SV(""), "api.test", "/v1/x", true, &u);
 	CHECK(!u.usurped && u.n == 0);
