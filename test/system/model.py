@@ -90,7 +90,10 @@ class Model(Origin):
 
     def _one(self, connection):
         request = connection.request(self)
-        if not self._authorized(request):
+        if request.path.endswith("/hello"):
+            connection.answer(b'{"message":"hello"}', fields=[
+                "Content-Type: application/json"])
+        elif not self._authorized(request):
             connection.answer(b'{"error":{"type":"authentication_error",'
                               b'"message":"invalid x-api-key"}}', 401,
                               ["Content-Type: application/json"])
