@@ -9,6 +9,7 @@
 #include "filter.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/prctl.h>
 #include <linux/sched.h>
 #include <linux/tcp.h>
@@ -114,9 +115,38 @@ static const struct seccomp_check ioctl_checks[] = {
 	COMMAND(TIOCCONS), { 0 },
 };
 
+/*
+ * A program that runs as its owner for whoever starts it.  In a write grant it
+ * would be one on the host, where `nosuid` does not hold: of the caller, and
+ * started by root, whose grants are mapped, of root itself.  Files are not made
+ * with the group's bit either; a directory is given it later, which is harmless
+ * and common.  open()'s mode means something only where it makes a file;
+ * openat2()'s is in memory, so that it is absent, as on older kernels.
+ */
+enum { MAKES_FILE = O_CREAT | (O_TMPFILE & ~O_DIRECTORY) };
+#define NO_SETUID(argument) \
+	{ SECCOMP_ANY, (argument), false, S_ISUID, 0, REFUSED }
+#define NO_SETID(argument) \
+	{ SECCOMP_ANY, (argument), false, S_ISUID | S_ISGID, 0, REFUSED }
+#define MAKING(flags) { SECCOMP_ANY, (flags), true, MAKES_FILE, 0, 0 }
+
+#ifdef __x86_64__
+static const struct seccomp_check chmod_checks[] = { NO_SETUID(1), { 0 } };
+static const struct seccomp_check creat_checks[] = { NO_SETID(1), { 0 } };
+static const struct seccomp_check open_checks[] = {
+	MAKING(1), NO_SETID(2), { 0 },
+};
+#endif
+static const struct seccomp_check fchmod_checks[] = { NO_SETUID(1), { 0 } };
+static const struct seccomp_check fchmodat_checks[] = { NO_SETUID(2), { 0 } };
+static const struct seccomp_check openat_checks[] = {
+	MAKING(2), NO_SETID(3), { 0 },
+};
+
 #define NODE(argument)                                                 \
 	{ SECCOMP_EQ, (argument), false, S_IFMT, S_IFCHR, REFUSED },    \
-	{ SECCOMP_EQ, (argument), false, S_IFMT, S_IFBLK, REFUSED }, { 0 }
+	{ SECCOMP_EQ, (argument), false, S_IFMT, S_IFBLK, REFUSED },    \
+	NO_SETID(argument), { 0 }
 #ifdef __x86_64__
 static const struct seccomp_check mknod_checks[] = { NODE(1) };
 #endif
@@ -155,7 +185,7 @@ static const struct seccomp_rule agent_rules[] = {
 	/* files */
 	A(read), A(write), A(readv), A(writev), A(pread64), A(pwrite64),
 	A(preadv), A(pwritev), A(preadv2), A(pwritev2), A(lseek), A(close),
-	A(close_range), A(openat), A(openat2), A(dup), A(dup3), A(fcntl),
+	A(close_range), C(openat, openat_checks), A(dup), A(dup3), A(fcntl),
 	A(flock), A(fsync), A(fdatasync), A(sync), A(syncfs),
 	A(sync_file_range), A(truncate), A(ftruncate), A(fallocate),
 	A(fadvise64), A(readahead), A(copy_file_range), A(sendfile),
@@ -163,7 +193,8 @@ static const struct seccomp_rule agent_rules[] = {
 	A(fstatfs), A(faccessat), A(faccessat2), A(readlinkat), A(getdents64),
 	A(getcwd), A(chdir), A(fchdir), A(mkdirat), A(unlinkat), A(linkat),
 	A(symlinkat), A(renameat), C(renameat2, renameat2_checks),
-	C(mknodat, mknodat_checks), A(fchmod), A(fchmodat), A(fchmodat2),
+	C(mknodat, mknodat_checks), C(fchmod, fchmod_checks),
+	C(fchmodat, fchmodat_checks), C(fchmodat2, fchmodat_checks),
 	A(fchown), A(fchownat), A(umask), A(utimensat), A(setxattr),
 	A(lsetxattr), A(fsetxattr), A(getxattr), A(lgetxattr), A(fgetxattr),
 	A(listxattr), A(llistxattr), A(flistxattr), A(removexattr),
@@ -240,7 +271,7 @@ static const struct seccomp_rule agent_rules[] = {
 
 	/* The arguments are in memory, where a filter cannot see flags, or
 	 * it is a second way to make every other call: fall back. */
-	N(clone3), N(io_uring_setup), N(io_uring_enter), N(io_uring_register),
+	N(openat2), N(clone3), N(io_uring_setup), N(io_uring_enter), N(io_uring_register),
 
 	/* mounts, old and new, and other roots */
 	R(mount), R(umount2), R(pivot_root), R(chroot), R(move_mount),
@@ -266,9 +297,9 @@ static const struct seccomp_rule agent_rules[] = {
 	R(clock_adjtime), R(adjtimex),
 
 #ifdef __x86_64__
-	A(open), A(creat), A(stat), A(lstat), A(access), A(readlink),
+	C(open, open_checks), C(creat, creat_checks), A(stat), A(lstat), A(access), A(readlink),
 	A(getdents), A(rename), A(mkdir), A(rmdir), A(link), A(unlink),
-	A(symlink), A(chmod), A(chown), A(lchown), A(utime), A(utimes),
+	A(symlink), C(chmod, chmod_checks), A(chown), A(lchown), A(utime), A(utimes),
 	A(futimesat), C(mknod, mknod_checks), A(poll), A(select), A(pipe),
 	A(dup2), A(epoll_create), A(epoll_wait), A(eventfd), A(signalfd),
 	A(inotify_init), A(pause), A(alarm), A(fork), A(vfork), A(getpgrp),

@@ -145,3 +145,30 @@ def test_the_run_goes_on_when_what_was_masked_is_gone(stockade):
     replace(plain, "new\n")
     out, err = run.communicate(timeout=10)
     assert (run.returncode, out, err) == (0, b"new\non\n", b"")
+
+
+def test_no_setuid_file_is_left_on_the_host(stockade):
+    stockade.run("/usr/bin/python3", "-c", """
+import ctypes, os, struct
+def attempt(f, *a):
+    try:
+        f(*a)
+    except OSError:
+        pass
+os.umask(0)
+open("a", "w")
+attempt(os.chmod, "a", 0o6755)
+attempt(os.chmod, "a", 0o4755)
+attempt(os.open, "b", os.O_CREAT | os.O_WRONLY, 0o6755)
+attempt(os.mknod, "c", 0o104755)
+how = struct.pack("QQQ", os.O_CREAT | os.O_WRONLY, 0o4755, 0)
+ctypes.CDLL(None).syscall(437, -100, b"d", how, 24)
+open("plain", "w")
+os.chmod("plain", 0o755)
+os.mkdir("shared")
+os.chmod("shared", 0o2775)
+""", flags=WRITE).ok()
+    modes = {p.name: p.stat().st_mode & 0o7777
+             for p in stockade.cwd.iterdir()}
+    assert not [name for name, mode in modes.items() if mode & 0o4000], modes
+    assert modes["plain"] == 0o755 and modes["shared"] == 0o2775

@@ -58,7 +58,7 @@ static bool compile(const struct seccomp_filter *f)
 static void test_agent_ordinary_calls_allowed(void)
 {
 	static const int needed[] = {
-		SYS_read, SYS_openat, SYS_openat2, SYS_execve, SYS_pidfd_open,
+		SYS_read, SYS_openat, SYS_execve, SYS_pidfd_open,
 		SYS_close_range, SYS_epoll_pwait2, SYS_rseq, SYS_faccessat2,
 		SYS_statx, SYS_copy_file_range, SYS_inotify_add_watch,
 		SYS_timerfd_create, SYS_pkey_alloc, SYS_sched_setscheduler,
@@ -211,6 +211,34 @@ static void test_agent_device_nodes_refused(void)
 	}
 }
 
+/* Programs that would run as their owner on the host. */
+static void test_agent_makes_no_setuid_file(void)
+{
+	FAILS(EPERM, fchmod, 0, 04755, 0, 0);
+	FAILS(EPERM, fchmodat, 0, 0, 06755, 0);
+	ALLOWS(fchmod, 0, 0755, 0, 0);
+	ALLOWS(fchmod, 0, 01777, 0, 0);
+	ALLOWS(fchmodat, 0, 0, 02775, 0);	/* a shared directory */
+	FAILS(EPERM, openat, 0, 0, O_CREAT | O_WRONLY, 04755);
+	FAILS(EPERM, openat, 0, 0, O_CREAT | O_WRONLY, 02755);
+	FAILS(EPERM, openat, 0, 0, O_TMPFILE | O_RDWR, 04700);
+	ALLOWS(openat, 0, 0, O_CREAT | O_WRONLY, 0666);
+	/* Without a file to make the last argument is anything. */
+	ALLOWS(openat, 0, 0, O_RDONLY | O_DIRECTORY, 04755);
+	FAILS(EPERM, mknodat, 0, 0, S_IFREG | 04755, 0);
+	ALLOWS(mknodat, 0, 0, S_IFREG | 0755, 0);
+	FAILS(ENOSYS, openat2, 0, 0, 0, 0);
+#ifdef __x86_64__
+	FAILS(EPERM, chmod, 0, 04755, 0, 0);
+	ALLOWS(chmod, 0, 0755, 0, 0);
+	FAILS(EPERM, creat, 0, 04755, 0, 0);
+	ALLOWS(creat, 0, 0755, 0, 0);
+	FAILS(EPERM, open, 0, O_CREAT, 04755, 0);
+	ALLOWS(open, 0, O_RDONLY, 04755, 0);
+	FAILS(EPERM, mknod, 0, S_IFREG | 02755, 0, 0);
+#endif
+}
+
 static void test_agent_personality_and_prctl(void)
 {
 	ALLOWS(personality, 0xffffffff, 0, 0, 0);
@@ -344,6 +372,7 @@ int main(void)
 	RUN(test_agent_socket_options_and_urgent_data);
 	RUN(test_agent_ioctl_by_low_half);
 	RUN(test_agent_device_nodes_refused);
+	RUN(test_agent_makes_no_setuid_file);
 	RUN(test_agent_personality_and_prctl);
 	RUN(test_every_number_is_what_libseccomp_says);
 	RUN(test_hot_calls_take_few_steps);
