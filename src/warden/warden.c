@@ -35,8 +35,9 @@ static void vault_closed(struct channel *c, const struct err *e)
 	struct warden *w = container_of(c, struct warden, vault.channel);
 
 	on_end(w, &w->vault, "vault", e);
-	/* Somebody may be waiting for its "ready". */
-	loop_stop(w->loop);
+	/* Somebody is waiting for its "ready"; later the loop is the run's. */
+	if (!w->vault_ready)
+		loop_stop(w->loop);
 }
 
 static void dial_closed(struct channel *c, const struct err *e)
