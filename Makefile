@@ -7,7 +7,7 @@ BUILD ?= build
 .PHONY: all demo test bench fuzz install check clean deps
 
 all: $(BUILD)/build.ninja
-	ninja -C $(BUILD)
+	ninja -C $(BUILD) programs
 
 $(BUILD)/build.ninja:
 	meson setup $(BUILD)

@@ -30,10 +30,6 @@
 #include "uapi.h"
 #include "userns.h"
 
-#ifndef STOCKADE_LIBEXECDIR
-#define STOCKADE_LIBEXECDIR "/usr/libexec/stockade"
-#endif
-
 #define note_printf(note, ...) \
 	((void)snprintf((note), DOCTOR_NOTE_MAX, __VA_ARGS__))
 

@@ -11,10 +11,6 @@
 
 #include "own.h"
 
-#ifndef STOCKADE_LIBEXECDIR
-#define STOCKADE_LIBEXECDIR "/usr/libexec/stockade"
-#endif
-
 enum { HELPER_CHANNEL_FD = 3 };
 
 static const char *role_name(enum role role)
