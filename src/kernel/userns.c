@@ -3,13 +3,17 @@
 #include "userns.h"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "io.h"
 #include "own.h"
-#include "process.h"
+
+enum { HOLDER_STACK = 16384 };
 
 static int write_file(int dirfd, const char *name, struct sv text,
 		      struct err *e)
@@ -53,15 +57,20 @@ int userns_write_maps(int proc_pid_fd, const struct userns_map *uids,
 	return write_map(proc_pid_fd, "gid_map", gids, e);
 }
 
-/* The child that holds the namespace until its descriptor is open. */
-static _Noreturn void hold(pid_t parent)
+/*
+ * The child that holds the namespace until its descriptor is open.  It runs in
+ * our memory, so that no page table is copied, on a stack of its own; errno is
+ * ours as well, so its calls are such as do not fail.
+ */
+static int hold(void *arg)
 {
-	struct err e;
+	const pid_t *parent = arg;
 
-	if (process_die_with_parent(SIGKILL, parent, &e) == 0)
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) == 0 &&
+	    getppid() == *parent)
 		for (;;)
 			(void)pause();
-	_exit(1);
+	return 1;
 }
 
 static int map_and_open(pid_t pid, const struct userns_map *uids,
@@ -87,23 +96,18 @@ static int map_and_open(pid_t pid, const struct userns_map *uids,
 int userns_make(const struct userns_map *uids, const struct userns_map *gids,
 		struct err *e)
 {
-	struct process_end end;
-	struct err ignored;
-	auto_fd int pid_fd = -1;
+	static _Alignas(16) char stack[HOLDER_STACK];
 	pid_t self = getpid();
-	pid_t pid = process_clone(CLONE_NEWUSER, &pid_fd, e);
-	int fd;
+	pid_t pid = clone(hold, stack + sizeof stack, CLONE_VM |
+			  CLONE_NEWUSER | SIGCHLD, &self);
+	int fd, status;
 
 	if (pid < 0)
-		return err_ctx(e, "user namespace for a mount");
-	if (pid == 0)
-		hold(self);
+		return err_sys(e, "user namespace for a mount");
 	fd = map_and_open(pid, uids, gids, e);
-	/* By number: it is not reaped, and nothing may be left waiting. */
+	/* By number: it is not reaped, and nothing may be left running. */
 	(void)kill(pid, SIGKILL);
-	if (process_wait(pid_fd, &end, &ignored) < 0 && fd >= 0) {
-		*e = ignored;
-		close_fd(&fd);
-	}
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
 	return fd;
 }
