@@ -3,10 +3,19 @@
  * The network of the sandbox: its name, lo, and the two sockets that catch
  * everything.  The sockets are made here and served outside; pid 1 keeps
  * neither.
+ *
+ * Making a network namespace takes the kernel about as long as everything else
+ * of the launch, so a thread does it, beside pid 1 that builds the root.  The
+ * thread enters the new namespace alone; pid 1 follows when all of it stands,
+ * by the listener: what it enters is where that socket is.
  */
 #include "init.h"
 
+#include <linux/sockios.h>
 #include <netinet/in.h>
+#include <pthread.h>
+#include <sched.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -14,7 +23,16 @@
 #include "nft.h"
 #include "own.h"
 
-enum { BACKLOG = 4096, DNS_PORT = 53 };
+enum { BACKLOG = 4096, DNS_PORT = 53, STACK = 256 << 10 };
+
+/* Between box_network() and box_capture() the thread's alone, with the two
+ * sockets in struct init. */
+static struct {
+	_Alignas(64) char stack[STACK];
+	pthread_t thread;
+	struct err err;
+	bool made;		/* the thread's last word */
+} network;
 
 int box_hostname(struct init *in, const struct step *s, struct err *e)
 {
@@ -22,13 +40,6 @@ int box_hostname(struct init *in, const struct step *s, struct err *e)
 	if (sethostname(s->target.p, s->target.n) < 0)
 		return err_sys(e, "set the host name");
 	return 0;
-}
-
-int box_network(struct init *in, const struct step *s, struct err *e)
-{
-	(void)in;
-	(void)s;
-	return netlink_capture(e);
 }
 
 struct option {
@@ -78,12 +89,15 @@ static int open_socket(int type, uint16_t port, struct err *e)
 	return steal_fd(&fd);
 }
 
-int box_capture(struct init *in, const struct step *s, struct err *e)
+static int make_network(struct init *in, struct err *e)
 {
 	struct sockaddr_in6 at = { 0 };
 	socklen_t n = sizeof at;
 
-	(void)s;
+	if (unshare(CLONE_NEWNET) < 0)
+		return err_sys(e, "make a network namespace");
+	if (netlink_capture(e) < 0)
+		return -1;
 	in->tcp_fd = open_socket(SOCK_STREAM, 0, e);
 	if (in->tcp_fd < 0)
 		return err_ctx(e, "the listener");
@@ -95,4 +109,46 @@ int box_capture(struct init *in, const struct step *s, struct err *e)
 	if (in->dns_fd < 0)
 		return err_ctx(e, "the name server");
 	return nft_capture(ntohs(at.sin6_port), e);
+}
+
+static void *run(void *arg)
+{
+	struct init *in = arg;
+
+	network.made = make_network(in, &network.err) == 0;
+	return NULL;
+}
+
+int box_network(struct init *in, const struct step *s, struct err *e)
+{
+	pthread_attr_t attr;
+
+	(void)s;
+	errno = pthread_attr_init(&attr);
+	if (!errno)
+		errno = pthread_attr_setstack(&attr, network.stack,
+					      sizeof network.stack);
+	if (!errno)
+		errno = pthread_create(&network.thread, &attr, run, in);
+	return errno ? err_sys(e, "make a thread") : 0;
+}
+
+int box_capture(struct init *in, const struct step *s, struct err *e)
+{
+	auto_fd int ns_fd = -1;
+
+	(void)s;
+	errno = pthread_join(network.thread, NULL);
+	if (errno)
+		return err_sys(e, "wait for the network");
+	if (!network.made) {
+		*e = network.err;
+		return -1;
+	}
+	ns_fd = ioctl(in->tcp_fd, SIOCGSKNS);
+	if (ns_fd < 0)
+		return err_sys(e, "find the listener's network");
+	if (setns(ns_fd, CLONE_NEWNET) < 0)
+		return err_sys(e, "enter the new network");
+	return 0;
 }

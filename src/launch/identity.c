@@ -121,7 +121,7 @@ int identity_plan(struct builder *b, struct err *e)
 		plan->gid = plan->host_gid;
 	}
 	builder_step(b, STEP_NAMESPACES, SV(""),
-		     SV("user mount pid net ipc uts cgroup time"));
+		     SV("user mount pid ipc uts cgroup time"));
 	builder_step(b, STEP_IDENTITY,
 		     builder_printf(b, "%u:%u", plan->uid, plan->gid),
 		     SV("the agent's ids, never 0 outside"))->source =

@@ -82,8 +82,7 @@ static void plan_confinement(struct builder *b)
 		     SV("the working directory"));
 	builder_step(b, STEP_HOSTNAME, SV("stockade"), SV("system"))->flags =
 		STEP_SYSTEM;
-	add(b, STEP_NETWORK, "lo, an address of each family, all routes local");
-	add(b, STEP_CAPTURE, "every TCP connection and DNS question to edge");
+	add(b, STEP_CAPTURE, "the new network, and no other, from here");
 	add(b, STEP_PTY, b->plan->wants_pty ?
 	    "a session with a terminal of its own" : "a session of its own");
 	add(b, STEP_REPORT, "descriptors to the parent; wait for its word");
@@ -103,6 +102,8 @@ static int build(struct builder *b, struct err *e)
 	if (plan_stdio(b, e) < 0 || identity_plan(b, e) < 0 ||
 	    environment_plan(b, e) < 0)
 		return -1;
+	add(b, STEP_NETWORK, "begin: a namespace, lo, all routes local, every "
+	    "TCP connection and DNS question to edge");
 	if (system_plan(b, e) < 0)
 		return err_ctx(e, "the system's part of the sandbox");
 	if (command_plan(b, e) < 0 || plan_argv(b, e) < 0 ||

@@ -23,6 +23,7 @@
 #define PLAN_STEPS(STEP)                                              \
 	STEP(NAMESPACES, "namespaces")	/* the process, in new ones */ \
 	STEP(IDENTITY, "identity")	/* its maps, its ids */        \
+	STEP(NETWORK, "network")	/* made meanwhile */           \
 	STEP(ROOT, "root")		/* an empty tmpfs */           \
 	STEP(DIRECTORY, "directory")	/* in it */                    \
 	STEP(FILE, "file")		/* source: its contents */     \
@@ -40,8 +41,7 @@
 	STEP(ENTER, "enter")		/* ... and the only one */     \
 	STEP(WORKDIR, "workdir")                                      \
 	STEP(HOSTNAME, "hostname")                                    \
-	STEP(NETWORK, "network")	/* lo, addresses, routes */    \
-	STEP(CAPTURE, "capture")	/* tproxy and the listeners */ \
+	STEP(CAPTURE, "capture")	/* ... stands: enter it */     \
 	STEP(PTY, "pty")		/* for the command's stdio */  \
 	STEP(REPORT, "report")		/* descriptors to the parent; go */ \
 	STEP(CERTIFICATE, "certificate")                              \

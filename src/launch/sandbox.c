@@ -18,9 +18,10 @@
 #include "step.h"
 #include "userns.h"
 
+/* The network is a step of its own (box.c). */
 #define NAMESPACES                                                       \
-	(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET |     \
-	 CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP | CLONE_NEWTIME)
+	(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC |     \
+	 CLONE_NEWUTS | CLONE_NEWCGROUP | CLONE_NEWTIME)
 
 static const struct step *find_step(const struct plan *plan,
 				    enum step_kind kind, size_t *index)
