@@ -53,6 +53,8 @@ const char *const system_proc_hidden[] = {
 const struct system_private system_privates[] = {
 	{ "/tmp", 01777 },
 	{ "/run", 0755 },
+	/* No link to /tmp: a grant below it could not be mounted. */
+	{ "/var/tmp", 01777 },
 	{ NULL, 0 },
 };
 
@@ -64,6 +66,5 @@ const struct system_link system_links[] = {
 	{ "/dev/ptmx", "pts/ptmx" },
 	{ "/dev/shm", "/run/shm" },
 	{ "/var/run", "/run" },
-	{ "/var/tmp", "/tmp" },
 	{ NULL, NULL },
 };
