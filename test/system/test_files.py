@@ -163,8 +163,9 @@ def test_tmp_is_private(stockade):
     assert not os.path.exists("/tmp/inside")
 
 
-def test_a_working_directory_below_tmp(stockade):
-    with tempfile.TemporaryDirectory(dir="/tmp") as work:
+@pytest.mark.parametrize("top", ["/tmp", "/var/tmp"])
+def test_a_working_directory_below_tmp(stockade, top):
+    with tempfile.TemporaryDirectory(dir=top) as work:
         result = stockade.sh("pwd; echo x > f", flags=["--write", "."],
                              cwd=work).ok()
         assert result.out.strip() == work
