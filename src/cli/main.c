@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "complaint.h"
 #include "doctor.h"
 #include "log.h"
 #include "own.h"
@@ -70,7 +71,7 @@ static int open_standard_descriptors(struct err *e)
 
 static int report(const struct err *e)
 {
-	(void)fprintf(stderr, "stockade: %s\n", e->msg);
+	complain("", e->msg, false);
 	return STATUS_CANNOT;
 }
 

@@ -21,6 +21,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "complaint.h"
 #include "launch.h"
 #include "own.h"
 #include "relay.h"
@@ -249,7 +250,7 @@ static int status_of_failure(const struct run *r, const struct err *e)
 
 	if (status != LAUNCH_NOT_FOUND && status != LAUNCH_NOT_EXECUTABLE)
 		return -1;
-	(void)fprintf(stderr, "stockade: %s\n", e->msg);
+	complain("", e->msg, false);
 	return status;
 }
 
@@ -265,7 +266,7 @@ static void tell_denials(const struct run *r)
 static int run(struct run *r, char **argv, struct err *e)
 {
 	struct supervision s;
-	int status;
+	int status, recorded;
 
 	r->loop = loop_new(e);
 	if (!r->loop || supervise_signals(&s, e) < 0)
@@ -284,8 +285,11 @@ static int run(struct run *r, char **argv, struct err *e)
 	s.terminal = r->plan.wants_pty ? &r->terminal : NULL;
 	status = supervise(&s, r->policy.time_limit_ms, e);
 	supervise_fini(&s);
+	/* Nothing is decided any more; it ends while the record is written. */
+	sandbox_stop(&r->sandbox);
+	recorded = run_record_end(&r->record, &r->warden, status, e);
 	end_sandbox(r);
-	if (run_record_end(&r->record, &r->warden, status, e) < 0)
+	if (recorded < 0)
 		return -1;
 	tell_denials(r);
 	return status;

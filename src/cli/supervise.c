@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "complaint.h"
 #include "own.h"
 #include "record.h"
 
@@ -121,10 +122,8 @@ static void sandbox_broken(struct supervision *s, const struct err *why)
 	struct err e = { 0 };
 
 	if (record_fault(s->warden, "init", sv_str(why->msg), &e) < 0)
-		(void)fprintf(stderr, "stockade: %s%s\n", e.msg,
-			      isatty(STDERR_FILENO) ? "\r" : "");
-	(void)fprintf(stderr, "stockade: this run has ended: %s%s\n",
-		      why->msg, isatty(STDERR_FILENO) ? "\r" : "");
+		complain("", e.msg, true);
+	complain("this run has ended: ", why->msg, true);
 	kill_sandbox(s);
 }
 
@@ -172,9 +171,7 @@ static void limit_reached(struct timer *t)
 
 static void network_failed(struct warden *w)
 {
-	/* The terminal may be raw: the line brings its own return. */
-	(void)fprintf(stderr, "stockade: the network of this run has ended: "
-		      "%s%s\n", w->fault.msg, isatty(STDERR_FILENO) ? "\r" : "");
+	complain("the network of this run has ended: ", w->fault.msg, true);
 }
 
 int supervise(struct supervision *s, uint64_t limit_ms, struct err *e)

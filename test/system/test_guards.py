@@ -172,3 +172,17 @@ os.chmod("shared", 0o2775)
              for p in stockade.cwd.iterdir()}
     assert not [name for name, mode in modes.items() if mode & 0o4000], modes
     assert modes["plain"] == 0o755 and modes["shared"] == 0o2775
+
+
+def test_a_name_does_not_speak_to_the_terminal(stockade):
+    name = "x\x1b]52;c;ZXZpbA==\x07\nstockade: fine\u202e"
+    (stockade.cwd / name).mkdir()
+    (stockade.cwd / name / ".vscode").symlink_to("/x")
+    refused = stockade.run("true", flags=WRITE)
+    assert refused.status == 125
+    assert "is a symbolic link" in refused.err
+    assert "x\\x1b]52" in refused.err and "\\x0astockade" in refused.err
+    assert not set("\x1b\x07\u202e") & set(refused.err)
+    assert len(refused.complaints()) == 1
+    quoted = stockade.run("true", flags=["--limit", "fog 3"])
+    assert quoted.err.count("\n") > 1, "a policy's line is quoted below"
