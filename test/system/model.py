@@ -93,7 +93,7 @@ class Model(Origin):
         if request.path.endswith("/hello"):
             connection.answer(b'{"message":"hello"}', fields=[
                 "Content-Type: application/json"])
-        elif not self._authorized(request):
+        elif not self.authorized(request):
             connection.answer(b'{"error":{"type":"authentication_error",'
                               b'"message":"invalid x-api-key"}}', 401,
                               ["Content-Type: application/json"])
@@ -113,7 +113,7 @@ class Model(Origin):
             connection.answer(b"{}", fields=["Content-Type: application/json"])
         return True
 
-    def _authorized(self, request):
+    def authorized(self, request):
         return self.key in (request.get("x-api-key"),
                             request.get("x-goog-api-key"),
                             (request.get("authorization") or "")[7:])
