@@ -266,7 +266,7 @@ static void tell_denials(const struct run *r)
 static int run(struct run *r, char **argv, struct err *e)
 {
 	struct supervision s;
-	int status, recorded;
+	int status;
 
 	r->loop = loop_new(e);
 	if (!r->loop || supervise_signals(&s, e) < 0)
@@ -285,11 +285,8 @@ static int run(struct run *r, char **argv, struct err *e)
 	s.terminal = r->plan.wants_pty ? &r->terminal : NULL;
 	status = supervise(&s, r->policy.time_limit_ms, e);
 	supervise_fini(&s);
-	/* Nothing is decided any more; it ends while the record is written. */
-	sandbox_stop(&r->sandbox);
-	recorded = run_record_end(&r->record, &r->warden, status, e);
 	end_sandbox(r);
-	if (recorded < 0)
+	if (run_record_end(&r->record, &r->warden, status, e) < 0)
 		return -1;
 	tell_denials(r);
 	return status;
