@@ -30,7 +30,7 @@
 #include "supervise.h"
 #include "warden.h"
 
-enum { POLICY_FILES_MAX = 64, SEALED_MAX = 5 };
+enum { POLICY_FILES_MAX = 128, SEALED_MAX = 5 };
 
 /* Everything of one run; run_fini() undoes it in the right order. */
 struct run {

@@ -95,12 +95,42 @@ static const char *join(struct buf *b, const struct buf *dir, const char *slash,
 	return buf_cstr(b);
 }
 
+static int keep_file(struct policy *p, struct sv path, struct err *e)
+{
+	struct sv *kept = arena_push(&p->arena, &p->files, &p->files_n,
+				     &p->files_cap);
+
+	if (kept)
+		*kept = arena_dup(&p->arena, path);
+	return kept && kept->p ? 0 :
+		err_kind(e, ERR_LIMIT, "the policy is too large");
+}
+
+/* The name in its true directory, which may be a link to the file. */
+static int put_name(struct buf *ret, const char *path, struct err *e)
+{
+	const char *slash = strrchr(path, '/');
+	auto_free char *dir = !slash ? strdup(".") :
+			      slash == path ? strdup("/") :
+			      strndup(path, (size_t)(slash - path));
+	auto_free char *real = dir ? realpath(dir, NULL) : NULL;
+
+	if (!real)
+		return err_sys(e, "find the directory of %s", path);
+	buf_puts(ret, real[1] ? real : "");
+	buf_putc(ret, '/');
+	buf_puts(ret, slash ? slash + 1 : path);
+	return buf_check(ret, "the policy's name", e);
+}
+
+/* The file, last, and the name that led to it: with another link in its place
+ * the next run would read another file. */
 static int remember_file(struct policy *p, int fd, const char *path,
 			 struct err *e)
 {
+	auto_buf struct buf name = buf_new(2 * PATH_MAX);
 	auto_free char *real = NULL;
 	struct stat st;
-	struct sv *kept;
 
 	if (fstat(fd, &st) < 0)
 		return err_sys(e, "stat %s", path);
@@ -110,11 +140,12 @@ static int remember_file(struct policy *p, int fd, const char *path,
 	real = realpath(path, NULL);
 	if (!real)
 		return err_sys(e, "find %s", path);
-	kept = arena_push(&p->arena, &p->files, &p->files_n, &p->files_cap);
-	if (kept)
-		*kept = arena_dup(&p->arena, sv_str(real));
-	return kept && kept->p ? 0 :
-		err_kind(e, ERR_LIMIT, "the policy is too large");
+	if (put_name(&name, path, e) < 0)
+		return -1;
+	if (!sv_eq(buf_sv(&name), sv_str(real)) &&
+	    keep_file(p, buf_sv(&name), e) < 0)
+		return -1;
+	return keep_file(p, sv_str(real), e);
 }
 
 /* 1: read; 0: there is none; -1. */

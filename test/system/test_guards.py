@@ -186,3 +186,25 @@ def test_a_name_does_not_speak_to_the_terminal(stockade):
     assert len(refused.complaints()) == 1
     quoted = stockade.run("true", flags=["--limit", "fog 3"])
     assert quoted.err.count("\n") > 1, "a policy's line is quoted below"
+
+
+def test_a_policy_that_is_a_link_in_a_write_grant_is_refused(stockade):
+    real = stockade.home / "real.policy"
+    real.write_text("write .\n")
+    link = stockade.cwd / "link.policy"
+    link.symlink_to(real)
+    replaced = stockade.call(
+        "run", "--policy", "link.policy", "--", "sh", "-c",
+        "rm link.policy; echo 'read /' > link.policy")
+    assert replaced.status == 125 and "symbolic link" in replaced.err
+    assert link.is_symlink()
+    outside = stockade.home / "link.policy"
+    outside.symlink_to(real)
+    for name in (outside, "../link.policy", "./../real.policy"):
+        stockade.call("run", "--policy", name, "--", "true").ok()
+    plain = stockade.cwd / "plain.policy"
+    plain.write_text("write .\n")
+    for name in ("plain.policy", "./plain.policy", plain):
+        stockade.call("run", "--policy", name, "--", "sh", "-c",
+                      "rm -f plain.policy; echo x > made").ok()
+    assert plain.read_text() == "write .\n"
