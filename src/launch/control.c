@@ -88,12 +88,12 @@ int control_receive(int fd, struct control_in *ret, bool now, struct err *e)
 	ssize_t n;
 
 	ret->fds_n = 0;
+	/* ECONNRESET, once: the other side ended without having read all that
+	 * we said.  What it said before that is still there. */
 	do {
 		n = recvmsg(fd, &msg, MSG_CMSG_CLOEXEC |
 				      (now ? MSG_DONTWAIT : 0));
-	} while (n < 0 && errno == EINTR);
-	if (n < 0 && errno == ECONNRESET)
-		return 0;
+	} while (n < 0 && (errno == EINTR || errno == ECONNRESET));
 	if (n < 0)
 		return err_sys(e, "receive from the sandbox's other side");
 	if (n == 0)

@@ -117,7 +117,9 @@ static int map_ids(const struct plan *plan, struct sandbox *sb, pid_t pid,
 		return err_sys(e, "open %s", path);
 	if (userns_write_maps(proc_fd, &uids, &gids, false, e) < 0)
 		return -1;
-	return control_send(sb->control_fd, &note, SV(""), e);
+	/* Where it has failed already, its last note will say why. */
+	return control_send(sb->control_fd, &note, SV(""), e) < 0 &&
+	       e->code != EPIPE ? -1 : 0;
 }
 
 /* A pipe, not a FIFO that has a name in some directory. */
