@@ -145,6 +145,7 @@ static int new_value(const struct edit *edit, struct sv value, struct sv old,
 	case EDIT_ADD_BASIC:
 		put_basic(scratch, user, value, ret);
 		break;
+	case EDIT_MASK:
 	default:
 		return err_kind(e, ERR_PROTO, "an edit of an unknown form");
 	}
@@ -163,6 +164,8 @@ int credential_apply(const struct edit *edit, struct sv value,
 	if (!is_visible(value))
 		return err_kind(e, ERR_PROTO, "a credential is not visible "
 				"ASCII");
+	if (edit->form == EDIT_MASK)
+		return 0;
 	if (swaps && edit->placeholder.n == 0)
 		return err_kind(e, ERR_PROTO, "an edit without placeholder");
 	if (!scratch->p && !buf_reserve(scratch, scratch->max))

@@ -14,7 +14,7 @@
 #include "request.h"
 
 enum {
-	SCRUB_VALUES_MAX = 4,
+	SCRUB_VALUES_MAX = 8,
 	SCRUB_VALUE_MIN = 4,	/* shorter ones would mask half the web */
 };
 

@@ -143,6 +143,22 @@ int match_request(const struct policy *p, const struct question *q,
 	return 0;
 }
 
+static bool is_origin(const struct secret_scope *scope,
+		      const struct question *q)
+{
+	return sv_eq(scope->host, q->host) &&
+	       q->port == (scope->port ? scope->port : 443);
+}
+
+bool match_secret_origin(const struct secret_rule *s,
+			 const struct question *q)
+{
+	for (size_t i = 0; i < s->scopes_n; i++)
+		if (q->tls && is_origin(&s->scopes[i], q))
+			return true;
+	return false;
+}
+
 bool match_secret(const struct secret_rule *s, const struct question *q)
 {
 	char out[URLPATTERN_PATH_MAX];
@@ -156,9 +172,7 @@ bool match_secret(const struct secret_rule *s, const struct question *q)
 	for (size_t i = 0; i < s->scopes_n; i++) {
 		const struct secret_scope *scope = &s->scopes[i];
 
-		if (sv_eq(scope->host, q->host) &&
-		    q->port == (scope->port ? scope->port : 443) &&
-		    match_path(scope->path, q->path) &&
+		if (is_origin(scope, q) && match_path(scope->path, q->path) &&
 		    (!other.p ||
 		     match_other(scope->path, scope->path_other, other)))
 			return true;

@@ -29,6 +29,10 @@ must_check int match_request(const struct policy *p, const struct question *q,
 /* Is the secret's value for this request (TLS, host, port and path)? */
 bool match_secret(const struct secret_rule *s, const struct question *q);
 
+/* Does that host know the secret's value, at any path? */
+bool match_secret_origin(const struct secret_rule *s,
+			 const struct question *q);
+
 /* The reach that covers host and port, or NULL. */
 const struct reach *match_reach(const struct policy *p, struct sv host,
 				uint16_t port);

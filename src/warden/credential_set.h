@@ -57,13 +57,14 @@ struct credential_use {
 	const char *where;	/* "query", "path", or "field" */
 	/* The agent's own value in a place that a secret owns. */
 	const struct credential *usurped;
+	bool too_many;		/* more than EDITS_MAX: must be refused */
 };
 
 /* Views in *ret point into the policy and the set. */
-must_check int credential_set_use(const struct credential_set *s,
-				  const struct question *q,
-				  const struct http_request *r,
-				  struct credential_use *ret, struct err *e);
+void credential_set_use(const struct credential_set *s,
+			const struct question *q,
+			const struct http_request *r,
+			struct credential_use *ret);
 
 /* text with every value that came from the environment replaced. */
 void credential_set_redact(const struct credential_set *s, struct sv text,

@@ -43,40 +43,40 @@ static enum edit_form form_of(const struct credential *c, struct sv value)
 	return sv_find_sv(value, mark) < value.n ? EDIT_REPLACE : 0;
 }
 
-static int add_edit(struct credential_use *use, const struct credential *c,
-		    enum edit_form form, struct err *e)
+static void add_edit(struct credential_use *use, const struct credential *c,
+		     enum edit_form form)
 {
 	const struct secret_rule *rule = c->rule;
 	struct edit *edit = &use->edits[use->n];
 
-	if (use->n == EDITS_MAX)
-		return err_kind(e, ERR_LIMIT, "more than %d secrets in one "
-				"request", EDITS_MAX);
+	if (use->n == EDITS_MAX) {
+		use->too_many = true;
+		return;
+	}
 	*edit = (struct edit){ .form = form, .field = owned_field(rule) };
 	if (form == EDIT_REPLACE || form == EDIT_BASIC)
 		edit->placeholder = credential_placeholder(c);
 	else if (form == EDIT_ADD_BASIC)
 		edit->prefix = rule->user;
-	else if (rule->form == SECRET_BEARER)
+	else if (form == EDIT_ADD && rule->form == SECRET_BEARER)
 		edit->prefix = SV("Bearer ");
-	else
+	else if (form == EDIT_ADD)
 		edit->prefix = rule->prefix;
 	use->credentials[use->n++] = c;
-	return 0;
 }
 
 static bool is_edited(const struct credential_use *use, struct sv field)
 {
 	for (size_t i = 0; i < use->n; i++)
-		if (sv_eq(use->edits[i].field, field))
+		if (use->edits[i].form != EDIT_MASK &&
+		    sv_eq(use->edits[i].field, field))
 			return true;
 	return false;
 }
 
 /* First those whose placeholder is in its place ... */
-static int swap(const struct credential_set *s, const struct question *q,
-		const struct http_request *r, struct credential_use *use,
-		struct err *e)
+static void swap(const struct credential_set *s, const struct question *q,
+		 const struct http_request *r, struct credential_use *use)
 {
 	for (size_t i = 0; i < s->n; i++) {
 		const struct credential *c = &s->v[i];
@@ -88,10 +88,9 @@ static int swap(const struct credential_set *s, const struct question *q,
 		    is_edited(use, field))
 			continue;
 		form = form_of(c, value);
-		if (form && add_edit(use, c, form, e) < 0)
-			return -1;
+		if (form)
+			add_edit(use, c, form);
 	}
-	return 0;
 }
 
 /* A gateway in front of the origin reads "private_token" as the other one. */
@@ -115,10 +114,9 @@ static bool carries(const struct http_request *r, struct sv field)
 	return false;
 }
 
-/* ... then those that are added, and what would stand in their place. */
-static int add(const struct credential_set *s, const struct question *q,
-	       const struct http_request *r, struct credential_use *use,
-	       struct err *e)
+/* ... then those that are added, and what would stand in their place ... */
+static void add(const struct credential_set *s, const struct question *q,
+		const struct http_request *r, struct credential_use *use)
 {
 	for (size_t i = 0; i < s->n; i++) {
 		const struct credential *c = &s->v[i];
@@ -127,19 +125,38 @@ static int add(const struct credential_set *s, const struct question *q,
 		if (c->absent || !match_secret(c->rule, q) ||
 		    is_edited(use, field))
 			continue;
-		if (!c->rule->add) {
-			if (carries(r, field))
-				use->usurped = c;
-			continue;
-		}
-		if (add_edit(use, c, c->rule->form == SECRET_BASIC ?
-					     EDIT_ADD_BASIC : EDIT_ADD, e) < 0)
-			return -1;
+		if (c->rule->add)
+			add_edit(use, c, c->rule->form == SECRET_BASIC ?
+						 EDIT_ADD_BASIC : EDIT_ADD);
+		else if (carries(r, field))
+			use->usurped = c;
 	}
 	/* Another secret's addition may have replaced the value after all. */
 	if (use->usurped && is_edited(use, owned_field(use->usurped->rule)))
 		use->usurped = NULL;
-	return 0;
+}
+
+static bool is_used(const struct credential_use *use,
+		    const struct credential *c)
+{
+	for (size_t i = 0; i < use->n; i++)
+		if (use->credentials[i] == c)
+			return true;
+	return false;
+}
+
+/* ... and the rest of what this origin has ever been told: it may have kept
+ * a value, and hand it out in answer to a request that carries none. */
+static void mask(const struct credential_set *s, const struct question *q,
+		 struct credential_use *use)
+{
+	for (size_t i = 0; i < s->n; i++) {
+		const struct credential *c = &s->v[i];
+
+		if (!c->absent && !is_used(use, c) &&
+		    match_secret_origin(c->rule, q))
+			add_edit(use, c, EDIT_MASK);
+	}
 }
 
 static const struct credential *find_stray(const struct credential_set *s,
@@ -181,17 +198,20 @@ static void find_strays(const struct credential_set *s,
 	}
 }
 
-int credential_set_use(const struct credential_set *s,
-		       const struct question *q, const struct http_request *r,
-		       struct credential_use *ret, struct err *e)
+void credential_set_use(const struct credential_set *s,
+			const struct question *q,
+			const struct http_request *r,
+			struct credential_use *ret)
 {
 	*ret = (struct credential_use){ 0 };
 	if (s->n == 0)
-		return 0;
-	if (q->tls && (swap(s, q, r, ret, e) < 0 || add(s, q, r, ret, e) < 0))
-		return -1;
+		return;
+	if (q->tls) {
+		swap(s, q, r, ret);
+		add(s, q, r, ret);
+		mask(s, q, ret);
+	}
 	find_strays(s, r, ret);
-	return 0;
 }
 
 void credential_set_redact(const struct credential_set *s, struct sv text,

@@ -71,9 +71,9 @@ static int decide(struct warden *w, struct conn *c,
 	struct answer answer = { 0 };
 
 	question_of(r, &q);
-	if (match_request(w->policy, &q, a, &answer, e) < 0 ||
-	    credential_set_use(&w->credentials, &q, r, &use, e) < 0)
+	if (match_request(w->policy, &q, a, &answer, e) < 0)
 		return -1;
+	credential_set_use(&w->credentials, &q, r, &use);
 	if (use.strayed) {
 		w->violations++;
 		if (record_violation(w, m->conn, m->id, use.strayed,
@@ -82,6 +82,10 @@ static int decide(struct warden *w, struct conn *c,
 	}
 	if (answer.verdict == VERDICT_ALLOW && use.usurped)
 		deny_usurped(use.usurped, a, &answer);
+	if (answer.verdict == VERDICT_ALLOW && use.too_many)
+		answer = (struct answer){
+			.reason = SV("too many secrets are for this host"),
+		};
 	if (answer.verdict != VERDICT_ALLOW)
 		return deny(w, m, &answer, e);
 	w->allowed++;

@@ -44,6 +44,25 @@ static const char *verdict_name(enum verdict v)
 	return v == VERDICT_ALLOW ? "allow" : v == VERDICT_ASK ? "ask" : "deny";
 }
 
+/* Those that the request carries; not those that are only masked. */
+static void put_secrets(struct json *j, const struct credential_use *use)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < use->n; i++) {
+		if (use->edits[i].form == EDIT_MASK)
+			continue;
+		if (!any) {
+			json_key(j, "secrets");
+			json_open(j, '[');
+		}
+		any = true;
+		json_sv(j, use->credentials[i]->rule->name);
+	}
+	if (any)
+		json_close(j, ']');
+}
+
 int record_request(struct warden *w, const struct msg_REQUEST *m,
 		   const struct answer *answer,
 		   const struct credential_use *use, struct err *e)
@@ -62,13 +81,8 @@ int record_request(struct warden *w, const struct msg_REQUEST *m,
 		json_nil(j);
 	if (answer->verdict != VERDICT_ALLOW)
 		put_bounded(j, "reason", answer->reason);
-	if (use && use->n) {
-		json_key(j, "secrets");
-		json_open(j, '[');
-		for (size_t i = 0; i < use->n; i++)
-			json_sv(j, use->credentials[i]->rule->name);
-		json_close(j, ']');
-	}
+	if (use)
+		put_secrets(j, use);
 	return trail_commit(w->trail, e);
 }
 

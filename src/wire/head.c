@@ -61,7 +61,7 @@ int head_get_edits(struct sv bytes, struct edit ret[EDITS_MAX], size_t *ret_n,
 		edit->placeholder = cur_sv(&c, 256);
 		edit->prefix = cur_sv(&c, 256);
 		edit->ticket = cur_sv(&c, WIRE_TICKET);
-		if (edit->form < EDIT_REPLACE || edit->form > EDIT_ADD_BASIC ||
+		if (edit->form < EDIT_REPLACE || edit->form > EDIT_MASK ||
 		    edit->ticket.n != WIRE_TICKET || edit->field.n == 0)
 			c.bad = true;
 	}

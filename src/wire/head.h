@@ -22,13 +22,15 @@ enum edit_form {
 	EDIT_BASIC = 2,		/* the password of "Basic base64(user:...)" */
 	EDIT_ADD = 3,		/* the whole value: prefix + secret */
 	EDIT_ADD_BASIC = 4,	/* "Basic " + base64(prefix ":" secret) */
+	EDIT_MASK = 5,		/* nowhere: only masked in the response */
 };
 
-enum { EDITS_MAX = 4 };
+enum { EDITS_MAX = 8 };
 
 struct edit {
 	enum edit_form form;
-	struct sv field;	/* lower-case name; ADD removes all of it first */
+	struct sv field;	/* lower-case name; ADD removes all of it first;
+				   with MASK the field that it would be in */
 	struct sv placeholder;	/* with REPLACE and BASIC */
 	struct sv prefix;	/* with ADD: "Bearer "; with ADD_BASIC: user */
 	struct sv ticket;	/* WIRE_TICKET bytes */

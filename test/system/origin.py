@@ -8,7 +8,8 @@ see.
 
 Paths: /echo and /headers answer with the request as JSON; /mirror?form=F&cut=N
 answers with the credential it received, encoded as F (raw base64 url), in
-chunks of N bytes; /slow is an event stream; /chunked, /bytes?n=N, /status/N,
+chunks of N bytes; /recall answers with the credential of an earlier request;
+/slow is an event stream; /chunked, /bytes?n=N, /status/N,
 /redirect?to=URL, /close, /hang, and /v1/messages is a model's API.
 Anything else is 200 and `origin NAME`.
 """
@@ -255,6 +256,9 @@ class Origin:
                 "Content-Type: application/json"])
         elif path == "/mirror":
             self._mirror(connection, request, query)
+        elif path == "/recall":
+            kept = [r.get("authorization") for r in self.requests]
+            connection.answer(("kept: " + str(kept[0])).encode())
         elif path == "/slow":
             self._events(connection, [f"data: {i}\n\n" for i in range(5)], .2)
         elif path == "/chunked":

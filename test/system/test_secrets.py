@@ -91,6 +91,19 @@ def test_an_echo_in_a_field_is_scrubbed(stockade, net, api):
     assert VALUE not in result.out
 
 
+def test_a_value_that_the_origin_kept_is_masked_later(stockade, net, api):
+    """Also at a path where the secret is not for, on another connection."""
+    scoped = SECRET.replace("api.test", "api.test/v1/**")
+    result = stockade.sh(
+        f"curl -sS -o /dev/null {BEARER} https://api.test/v1/store; "
+        "curl -sS https://api.test/recall",
+        policy=net + ALLOW + scoped, env=ENV).ok()
+    assert api.requests[0].get("authorization") == "Bearer " + VALUE
+    assert api.requests[1].get("authorization") is None
+    assert result.out.startswith("kept: Bearer ***"), result
+    assert VALUE not in result.out
+
+
 @pytest.mark.parametrize("rule,field,wants", [
     ("as bearer add", "authorization", "Bearer " + VALUE),
     ("as header x-api-key add", "x-api-key", VALUE),
