@@ -16,7 +16,6 @@
 #include <netinet/in.h>
 #include <netinet/udp.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/personality.h>
 #include <sys/socket.h>
@@ -317,44 +316,9 @@ const struct seccomp_filter *filter_agent(void)
 	return &agent;
 }
 
-/* What a sandbox inside ours makes use of. */
-static bool is_nesting(const char *name)
+int filter_apply(struct err *e)
 {
-	static const char *const names[] = {
-		"clone", "unshare", "setns", "mount", "umount2", "pivot_root",
-		"chroot", "move_mount", "open_tree", "fsopen", "fsconfig",
-		"fsmount", "fspick", "mount_setattr", "sethostname",
-	};
-
-	for (size_t i = 0; i < countof(names); i++)
-		if (strcmp(names[i], name) == 0)
-			return true;
-	return false;
-}
-
-const struct seccomp_filter *filter_agent_nested(void)
-{
-	static struct seccomp_rule rules[countof(agent_rules)];
-	static struct seccomp_filter nested = {
-		.rules = rules, .fallback = ABSENT,
-	};
-
-	for (; nested.n < countof(rules); nested.n++) {
-		rules[nested.n] = agent_rules[nested.n];
-		if (!is_nesting(rules[nested.n].name))
-			continue;
-		rules[nested.n].verdict = VERDICT_ALLOW;
-		rules[nested.n].checks = NULL;
-	}
-	return &nested;
-}
-
-int filter_apply(bool nested, struct err *e)
-{
-	const struct seccomp_filter *f =
-		nested ? filter_agent_nested() : filter_agent();
-
-	if (caps_no_new_privs(e) < 0 || seccomp_install(f, e) < 0)
+	if (caps_no_new_privs(e) < 0 || seccomp_install(&agent, e) < 0)
 		return err_ctx(e, "the agent's filter");
 	return 0;
 }

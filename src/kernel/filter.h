@@ -13,10 +13,8 @@
 
 /* The agent's filter; static storage. */
 const struct seccomp_filter *filter_agent(void);
-/* The same for `nest on`: user namespaces and mounts inside them as well. */
-const struct seccomp_filter *filter_agent_nested(void);
 
 /* Installs it on the calling process: the last step before exec. */
-must_check int filter_apply(bool nested, struct err *e);
+must_check int filter_apply(struct err *e);
 
 #endif

@@ -127,5 +127,5 @@ int confinement_seccomp(struct init *in, const struct step *s, struct err *e)
 {
 	(void)in;
 	(void)s;
-	return filter_apply(false, e);
+	return filter_apply(e);
 }

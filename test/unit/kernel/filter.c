@@ -287,8 +287,6 @@ static unsigned disagreements(const struct seccomp_filter *f)
 
 static void test_every_filter_agrees_with_its_tables(void)
 {
-	CHECK(compile(filter_agent_nested()));
-	CHECK_INT(disagreements(filter_agent_nested()), 0);
 	for (enum confine_role r = CONFINE_EDGE; r < CONFINE_ROLES; r++) {
 		CHECK(compile(confine_filter(r)));
 		CHECK_INT(disagreements(confine_filter(r)), 0);
@@ -333,20 +331,9 @@ static void test_hot_calls_take_few_steps(void)
 	}
 }
 
-static void test_nested_permits_namespaces_and_mounts(void)
-{
-	CHECK(compile(filter_agent_nested()));
-	ALLOWS(clone, CLONE_NEWUSER, 0, 0, 0);
-	ALLOWS(unshare, CLONE_NEWNS, 0, 0, 0);
-	ALLOWS(mount, 0, 0, 0, 0);
-	FAILS(EPERM, ptrace, 0, 0, 0, 0);
-	FAILS(ENOSYS, clone3, 0, 0, 0, 0);
-	CHECK(compile(filter_agent()));
-}
-
 static int applied(void)
 {
-	NEED(filter_apply(false, &child_err) == 0);
+	NEED(filter_apply(&child_err) == 0);
 	NEED(getpid() > 0);
 	NEED(unshare(CLONE_NEWUSER) == -1 && errno == EPERM);
 	NEED(socket(AF_INET, SOCK_STREAM, 262) == -1 &&
@@ -377,7 +364,6 @@ int main(void)
 	RUN(test_every_number_is_what_libseccomp_says);
 	RUN(test_hot_calls_take_few_steps);
 	RUN(test_every_filter_agrees_with_its_tables);
-	RUN(test_nested_permits_namespaces_and_mounts);
 	RUN(test_apply_kernel_enforces);
 	return tap_done();
 }
