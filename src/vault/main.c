@@ -84,8 +84,8 @@ static int on_peer(struct vault *v, struct msg *m, struct err *e)
 	bool is_edge = m->VAULT_PEER.role == ROLE_EDGE;
 	struct channel *c = is_edge ? &v->edge : &v->dial;
 
-	if (!is_edge && m->VAULT_PEER.role != ROLE_DIAL)
-		return err_kind(e, ERR_PROTO, "a peer of no known role");
+	if (m->n_fds != 1 || (!is_edge && m->VAULT_PEER.role != ROLE_DIAL))
+		return err_kind(e, ERR_PROTO, "malformed VAULT_PEER");
 	if (channel_is_open(c))
 		return err_kind(e, ERR_PROTO, "a second peer of one role");
 	c->message = is_edge ? vault_on_edge : vault_on_dial;

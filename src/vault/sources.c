@@ -78,6 +78,8 @@ int vault_on_source(struct vault *v, struct msg *m, struct err *e)
 	struct source *s;
 	struct stat st;
 
+	if (m->n_fds != 1)
+		return err_kind(e, ERR_PROTO, "SOURCE without a descriptor");
 	if (!v->started || v->n_secrets == v->n_wanted)
 		return err_kind(e, ERR_PROTO, "a source that was not announced");
 	for (unsigned i = 0; i < v->n_secrets; i++)

@@ -6,7 +6,8 @@
  * as WIRE_FIELDS_<NAME>(F), each F(TYPE, name, maximum).  struct msg, the
  * codecs and the documentation are made from it; a message that is not in the
  * table, not for this pair, not legal in this phase, longer than its maxima or
- * with another number of descriptors ends the connection that it came on.
+ * with more descriptors ends the connection that it came on; so does one with
+ * fewer, where its handler needs them.
  *
  * TYPE is U8, U16, U32, U64 (maximum 0) or SV: a view of at most that many
  * bytes, valid while the message is handled.  "fields" are encoded by head.h.
