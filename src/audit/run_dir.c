@@ -58,11 +58,23 @@ static int make_dirs(const char *path, struct err *e)
 	}
 }
 
+/* Whoever can write there could forge a record, or trust. */
+static int check_ours(int fd, const char *name, struct err *e)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return err_sys(e, "stat %s", name);
+	if (st.st_uid != geteuid() || (st.st_mode & 022))
+		return err_kind(e, ERR_POLICY, "%s belongs to or can be "
+				"written by somebody else", name);
+	return 0;
+}
+
 static int open_state(int *ret, bool create, struct err *e)
 {
 	auto_arena struct arena a = arena_new(8192);
 	auto_fd int fd = -1;
-	struct stat st;
 	struct sv path;
 
 	if (run_state_path(&a, &path, e) < 0)
@@ -75,33 +87,36 @@ static int open_state(int *ret, bool create, struct err *e)
 	}
 	if (fd < 0)
 		return err_sys(e, "open %s", path.p);
-	if (fstat(fd, &st) < 0)
-		return err_sys(e, "stat %s", path.p);
-	if (st.st_uid != geteuid() || (st.st_mode & 022))
-		return err_kind(e, ERR_POLICY, "%s belongs to or can be "
-				"written by somebody else", path.p);
+	if (check_ours(fd, path.p, e) < 0)
+		return -1;
 	*ret = steal_fd(&fd);
+	return 0;
+}
+
+int run_state_open(const char *name, bool create, int *ret_fd, struct err *e)
+{
+	const int flags = O_DIRECTORY | O_RDONLY | O_CLOEXEC | O_NOFOLLOW;
+	auto_fd int state = -1, fd = -1;
+
+	if (open_state(&state, create, e) < 0)
+		return -1;
+	fd = openat(state, name, flags);
+	if (fd < 0 && errno == ENOENT && create) {
+		if (mkdirat(state, name, 0700) < 0 && errno != EEXIST)
+			return err_sys(e, "create the %s directory", name);
+		fd = openat(state, name, flags);
+	}
+	if (fd < 0)
+		return err_sys(e, "open the %s directory", name);
+	if (check_ours(fd, name, e) < 0)
+		return -1;
+	*ret_fd = steal_fd(&fd);
 	return 0;
 }
 
 static int open_runs(int *ret, bool create, struct err *e)
 {
-	auto_fd int state = -1, runs = -1;
-
-	if (open_state(&state, create, e) < 0)
-		return -1;
-	runs = openat(state, "runs", O_DIRECTORY | O_RDONLY | O_CLOEXEC |
-				     O_NOFOLLOW);
-	if (runs < 0 && errno == ENOENT && create) {
-		if (mkdirat(state, "runs", 0700) < 0 && errno != EEXIST)
-			return err_sys(e, "create the runs directory");
-		runs = openat(state, "runs", O_DIRECTORY | O_RDONLY |
-					     O_CLOEXEC | O_NOFOLLOW);
-	}
-	if (runs < 0)
-		return err_sys(e, "open the runs directory");
-	*ret = steal_fd(&runs);
-	return 0;
+	return run_state_open("runs", create, ret, e);
 }
 
 int run_create(char ret_id[RUN_ID_MAX], int *ret_dirfd, struct err *e)
@@ -186,7 +201,7 @@ int run_list(struct arena *a, struct sv **ret, size_t *ret_n, struct err *e)
 int run_open(struct sv id, int *ret_dirfd, char ret_id[RUN_ID_MAX],
 	     struct err *e)
 {
-	auto_arena struct arena a = arena_new(1 << 20);
+	auto_arena struct arena a = arena_new(RUN_LIST_MAX);
 	auto_fd int runs = -1;
 	struct sv *ids;
 	size_t n;
@@ -209,6 +224,9 @@ int run_open(struct sv id, int *ret_dirfd, char ret_id[RUN_ID_MAX],
 		return -1;
 	*ret_dirfd = openat(runs, id.p, O_DIRECTORY | O_RDONLY | O_CLOEXEC |
 					O_NOFOLLOW);
+	if (*ret_dirfd < 0 && errno == ENOENT)
+		return err_kind(e, ERR_POLICY, "there is no run %s; `stockade "
+				"runs` lists them", id.p);
 	if (*ret_dirfd < 0)
 		return err_sys(e, "open run %s", id.p);
 	if (ret_id) {

@@ -10,16 +10,23 @@
 #include "arena.h"
 #include "err.h"
 
-enum { RUN_ID_MAX = 32 };
+/* RUN_LIST_MAX bytes of an arena hold the IDs of half a million runs. */
+enum { RUN_ID_MAX = 32, RUN_LIST_MAX = 64 << 20 };
 #define RUN_TRAIL_NAME "audit.jsonl"
 
 /* The state directory as a path (a NUL behind it), in the arena. */
 must_check int run_state_path(struct arena *a, struct sv *ret, struct err *e);
+/*
+ * Opens the directory of that name in it, or makes both first; ERR_SYS with
+ * ENOENT when it is not there and not to be made.  Both must be this user's,
+ * and closed to others' writing.
+ */
+must_check int run_state_open(const char *name, bool create, int *ret_fd,
+			      struct err *e);
 
 /*
  * Makes the directory of a new run (0700) and opens it; the caller owns the
- * descriptor.  Every directory of ours on the way must be ours and closed to
- * others.
+ * descriptor.
  */
 must_check int run_create(char ret_id[RUN_ID_MAX], int *ret_dirfd,
 			  struct err *e);

@@ -193,14 +193,17 @@ static int print_trail(int fd, const struct log_flags *f, struct err *e)
 
 	for (;;) {
 		struct timespec pause = { .tv_nsec = LOG_FOLLOW_NS };
-		size_t n;
+		size_t n, at = 0;
 
 		if (io_read_all(fd, &text, e) < 0)
 			return err_ctx(e, "read the audit trail");
-		while ((n = sv_find(buf_sv(&text), '\n')) < text.n) {
-			ended = print_line(sv_of(text.p, n), f);
-			buf_consume(&text, n + 1);
+		while ((n = sv_find(sv_from(buf_sv(&text), at), '\n')) <
+		       text.n - at) {
+			ended = print_line(sv_of(text.p + at, n), f);
+			at += n + 1;
 		}
+		/* Once, not for each line: a trail can be long. */
+		buf_consume(&text, at);
 		if (fflush(stdout) == EOF)
 			return err_sys(e, "write");
 		if (!f->follow || ended)
@@ -352,7 +355,7 @@ static void print_run(struct sv id, bool as_json)
 
 int runs_main(int argc, char **argv, struct err *e)
 {
-	auto_arena struct arena a = arena_new(64 << 20);
+	auto_arena struct arena a = arena_new(RUN_LIST_MAX);
 	bool as_json = argc == 2 && strcmp(argv[1], "--json") == 0;
 	struct sv *ids;
 	size_t n;

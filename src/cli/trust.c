@@ -6,9 +6,9 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include "base64.h"
 #include "io.h"
 #include "own.h"
 #include "policy.h"
@@ -17,6 +17,8 @@
 #include "sha256.h"
 #include "source.h"
 
+#define TRUST_DIR "trust"	/* below the state directory */
+
 enum { RECORD_MAX = 2 * SHA256_SIZE + 2 + PATH_MAX + 1 };
 
 static void put_hash(struct buf *b, struct sv v)
@@ -24,8 +26,7 @@ static void put_hash(struct buf *b, struct sv v)
 	uint8_t hash[SHA256_SIZE];
 
 	sha256(v, hash);
-	for (size_t i = 0; i < sizeof hash; i++)
-		buf_printf(b, "%02x", hash[i]);
+	buf_put_hex(b, sv_of((const char *)hash, sizeof hash));
 }
 
 /* "HASH  PATH\n", as sha256sum(1) writes it. */
@@ -37,54 +38,18 @@ static void put_record(struct buf *b, struct sv path, struct sv content)
 	buf_putc(b, '\n');
 }
 
-static int make_dirs(struct sv path, struct err *e)
+/* *ret_fd is -1 when nothing was ever recorded. */
+static int look_for_dir(int *ret_fd, struct err *e)
 {
-	auto_buf struct buf b = buf_new(PATH_MAX);
+	struct err why = { 0 };
 
-	for (size_t n = 1; n <= path.n; n++) {
-		if (n < path.n && path.p[n] != '/')
-			continue;
-		buf_reset(&b);
-		buf_put(&b, sv_head(path, n));
-		if (!buf_cstr(&b))
-			return err_kind(e, ERR_LIMIT, "out of memory");
-		if (mkdir(b.p, 0700) < 0 && errno != EEXIST)
-			return err_sys(e, "create %s", b.p);
-	}
-	return 0;
-}
-
-/* *ret_fd is -1 when nothing was ever recorded and nothing is to be. */
-static int open_dir(bool create, int *ret_fd, struct err *e)
-{
-	auto_arena struct arena a = arena_new(2 * PATH_MAX);
-	auto_buf struct buf b = buf_new(PATH_MAX);
-	struct stat st;
-	struct sv state;
-	auto_fd int fd = -1;
-
-	if (run_state_path(&a, &state, e) < 0)
-		return -1;
-	buf_put(&b, state);
-	buf_puts(&b, "/trust");
-	if (!buf_cstr(&b))
-		return err_kind(e, ERR_LIMIT, "out of memory");
-	if (create && make_dirs(buf_sv(&b), e) < 0)
-		return -1;
-	fd = open(b.p, O_DIRECTORY | O_RDONLY | O_CLOEXEC);
-	if (fd < 0 && errno == ENOENT) {
-		*ret_fd = -1;
+	if (run_state_open(TRUST_DIR, false, ret_fd, &why) == 0)
 		return 0;
-	}
-	if (fd < 0 || fstat(fd, &st) < 0)
-		return err_sys(e, "open %s", b.p);
-	/* Whoever can write here can make the user trust anything. */
-	if (st.st_uid != geteuid() || (st.st_mode & 022))
-		return err_kind(e, ERR_POLICY,
-			"%s belongs to or can be written by somebody else",
-			b.p);
-	*ret_fd = steal_fd(&fd);
-	return 0;
+	*ret_fd = -1;
+	if (why.kind == ERR_SYS && why.code == ENOENT)
+		return 0;
+	*e = why;
+	return -1;
 }
 
 int trust_look(struct sv path, struct sv content, enum trust *ret_trust,
@@ -96,7 +61,7 @@ int trust_look(struct sv path, struct sv content, enum trust *ret_trust,
 	auto_fd int dir_fd = -1, fd = -1;
 
 	*ret_trust = TRUST_NONE;
-	if (open_dir(false, &dir_fd, e) < 0)
+	if (look_for_dir(&dir_fd, e) < 0)
 		return -1;
 	if (dir_fd < 0)
 		return 0;
@@ -123,7 +88,7 @@ int trust_record(struct sv path, struct sv content, struct err *e)
 	auto_buf struct buf record = buf_new(RECORD_MAX);
 	auto_fd int dir_fd = -1, fd = -1;
 
-	if (open_dir(true, &dir_fd, e) < 0)
+	if (run_state_open(TRUST_DIR, true, &dir_fd, e) < 0)
 		return -1;
 	put_hash(&name, path);
 	buf_put(&temporary, buf_sv(&name));
@@ -140,8 +105,11 @@ int trust_record(struct sv path, struct sv content, struct err *e)
 		(void)unlinkat(dir_fd, temporary.p, 0);
 		return err_ctx(e, "the record of trust");
 	}
-	if (renameat(dir_fd, temporary.p, dir_fd, name.p) < 0)
-		return err_sys(e, "keep the record of trust");
+	if (renameat(dir_fd, temporary.p, dir_fd, name.p) < 0) {
+		(void)err_sys(e, "keep the record of trust");
+		(void)unlinkat(dir_fd, temporary.p, 0);
+		return -1;
+	}
 	return 0;
 }
 
@@ -155,6 +123,9 @@ int trust_main(int argc, char **argv, struct err *e)
 		return err_kind(e, ERR_POLICY,
 				"expected: stockade trust [FILE]");
 	path = realpath(file, NULL);
+	if (!path && errno == ENOENT)
+		return err_kind(e, ERR_POLICY, "there is no %s to trust: write "
+				"one, or name it: stockade trust FILE", file);
 	if (!path)
 		return err_sys(e, "find %s", file);
 	if (source_read_regular(path, &content, e) < 0 ||
