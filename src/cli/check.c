@@ -72,9 +72,6 @@ static bool is_system_etc(struct sv path)
 	for (size_t i = 0; system_paths[i]; i++)
 		if (is_at_or_below(path, system_paths[i]))
 			return true;
-	for (size_t i = 0; system_paths[i]; i++)
-		if (is_at_or_below(path, system_paths[i]))
-			return true;
 	for (size_t i = 0; system_etc[i]; i++)
 		if (glob_match_segment(sv_str(system_etc[i]), name))
 			return true;

@@ -109,12 +109,6 @@ static void print_json(struct json *j, const struct doctor_try *t,
 	json_close(j, '}');
 }
 
-static int say(const char *text)
-{
-	(void)fprintf(stderr, "stockade: %s\n", text);
-	return 1;
-}
-
 /* Runs everything, filling b; the number of required things missing, or -1. */
 static int examine(struct buf *b, bool as_json, struct err *e)
 {
@@ -156,21 +150,19 @@ static int examine(struct buf *b, bool as_json, struct err *e)
 	return missing;
 }
 
-int cli_doctor(int argc, char **argv)
+int doctor_main(int argc, char **argv, struct err *e)
 {
 	auto_buf struct buf b = buf_new(OUTPUT_MAX);
 	bool as_json = argc == 2 && strcmp(argv[1], "--json") == 0;
-	struct err e = { 0 };
 	int missing;
 
-	if (argc > 1 && !as_json) {
-		(void)say("usage: stockade doctor [--json]");
-		return 2;
-	}
+	if (argc > 1 && !as_json)
+		return err_kind(e, ERR_POLICY,
+				"expected: stockade doctor [--json]");
 	(void)signal(SIGPIPE, SIG_IGN);
-	missing = examine(&b, as_json, &e);
-	if (missing < 0 || buf_check(&b, "the report", &e) < 0 ||
-	    io_write_all(STDOUT_FILENO, buf_sv(&b), &e) < 0)
-		return say(e.msg);
+	missing = examine(&b, as_json, e);
+	if (missing < 0 || buf_check(&b, "the report", e) < 0 ||
+	    io_write_all(STDOUT_FILENO, buf_sv(&b), e) < 0)
+		return -1;
 	return missing != 0;
 }

@@ -3,7 +3,9 @@
 #ifndef CLI_DOCTOR_H
 #define CLI_DOCTOR_H
 
-/* 0 when `stockade run` can work here, 1 when not, 2 for a bad argument. */
-int cli_doctor(int argc, char **argv);
+#include "err.h"
+
+/* 0 when `stockade run` can work here, 1 when not, -1 when it cannot tell. */
+int doctor_main(int argc, char **argv, struct err *e);
 
 #endif

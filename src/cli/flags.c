@@ -63,7 +63,8 @@ static int unknown_flag(const struct flag_spec *own, const struct flag *f,
 			"unknown flag --%.*s; did you mean --%.*s?",
 			(int)(f->name.n < 64 ? f->name.n : 64), f->name.p,
 			SV_FMT(n.best));
-	return err_kind(e, ERR_POLICY, "unknown flag --%.*s",
+	return err_kind(e, ERR_POLICY, "unknown flag --%.*s; stockade-policy(5) "
+			"has the statements, each of which is a flag",
 			(int)(f->name.n < 64 ? f->name.n : 64), f->name.p);
 }
 

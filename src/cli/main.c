@@ -22,12 +22,6 @@ struct verb {
 	const char *purpose;
 };
 
-static int doctor_main(int argc, char **argv, struct err *e)
-{
-	(void)e;
-	return cli_doctor(argc, argv);
-}
-
 static const struct verb verbs[] = {
 	{ "run", run_main, "[FLAGS] [--] COMMAND...",
 	  "run a command inside the boundary" },
@@ -95,7 +89,8 @@ int main(int argc, char **argv)
 		(void)printf("stockade %s\n", STOCKADE_VERSION);
 		return 0;
 	}
-	if (is_word(argv[1], "--help", "help") || strcmp(argv[1], "-h") == 0) {
+	if (is_word(argv[1], "--help", "help") || strcmp(argv[1], "-h") == 0 ||
+	    (argc == 3 && is_word(argv[2], "--help", "-h"))) {
 		print_usage(stdout);
 		return 0;
 	}

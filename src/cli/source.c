@@ -267,7 +267,8 @@ static int load_files(struct places *p, const struct source_options *o,
 						   buf_sv(&text));
 
 		if (got == 0)
-			return err_kind(e, ERR_POLICY, "%s does not exist",
+			return err_kind(e, ERR_POLICY,
+					"the policy file %s does not exist",
 					o->files[i]);
 		if (got < 0 || policy_parse(p->policy, &s, e) < 0)
 			return -1;

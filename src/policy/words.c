@@ -70,8 +70,9 @@ static int unknown_word(const struct statement *s, struct sv name,
 		return statement_error(s, &s->words[0], e,
 			"unknown word \"%.*s\"; did you mean `%.*s`?",
 			WORD_FMT(name), SV_FMT(n.best));
-	return statement_error(s, &s->words[0], e, "unknown word \"%.*s\"",
-			       WORD_FMT(name));
+	return statement_error(s, &s->words[0], e,
+			       "unknown word \"%.*s\"; stockade-policy(5) has "
+			       "them all", WORD_FMT(name));
 }
 
 int words_refuse(const struct statement *s, const struct word *w,
