@@ -214,16 +214,19 @@ static int start(struct run *r, char **argv, struct err *e)
 	if (warden_init(&r->warden, r->loop, &r->policy, &r->record.trail,
 			e) < 0)
 		return -1;
+	r->has_record = true;
+	if (run_record_command(&r->record, &r->warden.credentials, argv,
+			       e) < 0)
+		return -1;
+	credential_set_forget(&r->warden.credentials);
 	if (make_plan(r, argv, e) < 0)
 		return -1;
 	r->has_sandbox = true;
 	/* The record is made while pid 1 builds the root on another core. */
 	if (sandbox_start(&r->plan, &r->sandbox, e) < 0)
 		return -1;
-	r->has_record = true;
 	if (run_record_init(&r->record, e) < 0 ||
-	    run_record_start(&r->record, &r->warden.credentials, argv, r->cwd,
-			     e) < 0 ||
+	    run_record_start(&r->record, r->cwd, e) < 0 ||
 	    warden_await_vault(&r->warden, e) < 0 ||
 	    sandbox_prepared(&r->sandbox, e) < 0 ||
 	    warden_serve(&r->warden, steal_fd(&r->sandbox.tcp_fd),

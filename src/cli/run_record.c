@@ -2,10 +2,12 @@
 /* A run's own records: see run_record.h. */
 #include "run_record.h"
 
-#include <sys/utsname.h>
 #include <unistd.h>
 
+#include "cur.h"
 #include "own.h"
+
+enum { ARGUMENT_MAX = 4096 };	/* recorded of each */
 
 int run_record_init(struct run_record *r, struct err *e)
 {
@@ -20,14 +22,28 @@ void run_record_fini(struct run_record *r)
 {
 	trail_close(&r->trail);
 	close_fd(&r->dirfd);
+	buf_free(&r->command);
 }
 
-int run_record_start(struct run_record *r,
-		     const struct credential_set *secrets, char *const *argv,
-		     const char *cwd, struct err *e)
+int run_record_command(struct run_record *r,
+		       const struct credential_set *secrets, char *const *argv,
+		       struct err *e)
 {
 	auto_buf struct buf text = buf_new(AUDIT_LINE_MAX);
+
+	r->command = buf_new(AUDIT_LINE_MAX);
+	for (char *const *arg = argv; *arg; arg++) {
+		buf_reset(&text);
+		credential_set_redact(secrets, sv_str(*arg), &text);
+		buf_put_sv(&r->command, sv_head(buf_sv(&text), ARGUMENT_MAX));
+	}
+	return buf_check(&r->command, "the command's arguments", e);
+}
+
+int run_record_start(struct run_record *r, const char *cwd, struct err *e)
+{
 	struct json *j = trail_begin(&r->trail, "run");
+	struct cur arguments = cur_of(buf_sv(&r->command));
 
 	json_put_str(j, "run", r->id);
 	json_put_str(j, "version", STOCKADE_VERSION);
@@ -35,12 +51,8 @@ int run_record_start(struct run_record *r,
 	json_put_str(j, "cwd", cwd);
 	json_key(j, "command");
 	json_open(j, '[');
-	for (char *const *arg = argv; *arg; arg++) {
-		/* People do put tokens on command lines. */
-		buf_reset(&text);
-		credential_set_redact(secrets, sv_str(*arg), &text);
-		json_sv(j, sv_head(buf_sv(&text), 4096));
-	}
+	while (arguments.rest.n && !arguments.bad)
+		json_sv(j, cur_sv(&arguments, ARGUMENT_MAX));
 	json_close(j, ']');
 	return trail_commit(&r->trail, e);
 }

@@ -10,15 +10,19 @@ struct run_record {
 	char id[RUN_ID_MAX];
 	int dirfd;		/* owned; -1 when not open */
 	struct trail trail;
+	struct buf command;	/* its arguments, as cur_sv() reads them */
 };
 
+/* Keeps what will be recorded of the command: without values of secrets, as
+ * far as those are known, and people do put tokens on command lines. */
+must_check int run_record_command(struct run_record *r,
+				  const struct credential_set *secrets,
+				  char *const *argv, struct err *e);
 must_check int run_record_init(struct run_record *r, struct err *e);
 void run_record_fini(struct run_record *r);
 
 /* Before the command executes. */
-must_check int run_record_start(struct run_record *r,
-				const struct credential_set *secrets,
-				char *const *argv, const char *cwd,
+must_check int run_record_start(struct run_record *r, const char *cwd,
 				struct err *e);
 /* The seal: the last line of a run that was not interrupted, synced. */
 must_check int run_record_end(struct run_record *r, const struct warden *w,

@@ -25,8 +25,8 @@ struct credential {
 struct credential_set {
 	struct credential *v;	/* owned */
 	size_t n;
-	/* The values that came from the environment, for redacting what is
-	 * recorded of the command line; wiped with the set. */
+	/* The values that came from the environment, for redacting what will be
+	 * recorded of the command line, until credential_set_forget(). */
 	struct buf values;
 };
 
@@ -38,6 +38,9 @@ struct credential_set {
 must_check int credential_set_init(struct credential_set *s,
 				   const struct policy *p, struct err *e);
 void credential_set_fini(struct credential_set *s);
+
+/* Wipes the values: before this process is cloned, whose copies live on. */
+void credential_set_forget(struct credential_set *s);
 
 /* Every `from command` ended well; blocks until they have ended. */
 must_check int credential_set_settle(struct credential_set *s, struct err *e);

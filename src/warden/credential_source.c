@@ -152,25 +152,46 @@ static int open_source(struct credential_set *s, struct credential *c,
 	return err_kind(e, ERR_BUG, "unknown secret source");
 }
 
+/* The variable that a rule reads, as a C string. */
+static bool variable_of(const struct secret_rule *rule, char ret[256])
+{
+	struct sv from = rule->source_arg.n ? rule->source_arg : rule->name;
+
+	if (rule->source != SECRET_ENV || from.n >= 256)
+		return false;
+	memcpy(ret, from.p, from.n);
+	ret[from.n] = '\0';
+	return true;
+}
+
 /* After the commands were started: they may need the variables. */
 static void wipe_environment(const struct policy *p)
 {
 	for (size_t i = 0; i < p->secrets_n; i++) {
-		const struct secret_rule *rule = &p->secrets[i];
-		char name[256];
-		struct sv from = rule->source_arg.n ? rule->source_arg :
-						      rule->name;
-		char *value;
+		char name[256], *value;
 
-		if (rule->source != SECRET_ENV || from.n >= sizeof name)
+		if (!variable_of(&p->secrets[i], name))
 			continue;
-		memcpy(name, from.p, from.n);
-		name[from.n] = '\0';
 		value = secure_getenv(name);
 		if (value)
 			explicit_bzero(value, strlen(value));
 		(void)unsetenv(name);
 	}
+}
+
+/* At once, because a buffer that grows leaves copies of its content. */
+static void reserve_values(struct buf *values, const struct policy *p)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < p->secrets_n; i++) {
+		char name[256];
+
+		if (variable_of(&p->secrets[i], name))
+			n += sizeof(uint64_t) +
+			     sv_str(secure_getenv(name)).n;
+	}
+	(void)buf_reserve(values, n);
 }
 
 int credential_set_init(struct credential_set *s, const struct policy *p,
@@ -183,6 +204,7 @@ int credential_set_init(struct credential_set *s, const struct policy *p,
 	if (!s->v)
 		return err_sys(e, "allocate the secrets' table");
 	s->n = p->secrets_n;
+	reserve_values(&s->values, p);
 	for (size_t i = 0; i < s->n; i++)
 		s->v[i] = (struct credential){ .rule = &p->secrets[i],
 					       .source_fd = -1 };
@@ -192,6 +214,11 @@ int credential_set_init(struct credential_set *s, const struct policy *p,
 			return -1;
 	wipe_environment(p);
 	return buf_check(&s->values, "the secrets", e);
+}
+
+void credential_set_forget(struct credential_set *s)
+{
+	buf_wipe(&s->values);
 }
 
 int credential_set_settle(struct credential_set *s, struct err *e)

@@ -7,6 +7,8 @@ import urllib.parse
 
 import pytest
 
+from conftest import processes
+
 VALUE = "s3cr3t+value/with=odd?chars-0123456789"
 SECRET = "secret TOKEN from env for api.test as bearer\n"
 ALLOW = "allow * api.test/**\nallow * other.test/**\nallow * plain.test/**\n"
@@ -47,6 +49,43 @@ def test_a_placeholder_elsewhere_is_a_violation_on_record(stockade, net,
     stockade.sh(f"curl -sS {BEARER} https://other.test/x",
                 policy=net + ALLOW + SECRET, env=ENV)
     assert "violation" in stockade.call("log", "--json").out.lower()
+
+
+def holds(pid, value):
+    """Is it in what the process can write to?"""
+    with open(f"/proc/{pid}/maps") as maps, \
+            open(f"/proc/{pid}/mem", "rb", 0) as memory:
+        for line in maps:
+            start, end = (int(n, 16) for n in line.split()[0].split("-"))
+            if "w" not in line.split()[1]:
+                continue
+            memory.seek(start)
+            if value in memory.read(end - start):
+                return True
+    return False
+
+
+def test_no_process_but_vault_keeps_the_value(stockade, net, api):
+    run = stockade.start("sh", "-c", "echo up; sleep 30",
+                         policy=net + ALLOW + SECRET, env=ENV)
+    try:
+        assert run.stdout.readline() == b"up\n"
+        ours = {pid: name for pid, (name, _) in processes().items()
+                if name.startswith("stockade")}
+        assert {"stockade", "stockade-vault",
+                "stockade-init"} <= set(ours.values())
+        holders = set()
+        for pid, name in ours.items():
+            # Not even to the user who started it.
+            if os.geteuid():
+                with pytest.raises(PermissionError):
+                    open(f"/proc/{pid}/mem", "rb")
+            elif holds(pid, VALUE.encode()):
+                holders.add(name)
+    finally:
+        run.kill()
+        run.communicate()
+    assert holders == (set() if os.geteuid() else {"stockade-vault"})
 
 
 def test_the_agent_never_holds_the_value(stockade, net, api):
