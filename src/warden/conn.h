@@ -12,7 +12,7 @@ struct conn {
 	uint32_t number;
 	uint32_t id;		/* of the newest request */
 	bool has_stream;	/* edge and dial share a stream for it */
-	bool dispatched;	/* the newest request was handed to dial */
+	bool dispatched;	/* dial is at the newest request */
 	uint8_t connects;	/* how often dial needed a connection for it */
 	/* The newest request's origin, for CONNECT. */
 	struct buf host;

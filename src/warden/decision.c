@@ -113,6 +113,9 @@ static int on_request(struct warden *w, const struct msg_REQUEST *m,
 	if (!c) {
 		struct answer full = { .reason = SV("too many connections") };
 
+		w->denied++;
+		if (record_request(w, m, &full, NULL, e) < 0)
+			return -1;
 		return decision_send(w, m, 503, &full, e);
 	}
 	/* One request at a time on a connection, counted without gaps. */

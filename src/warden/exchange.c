@@ -179,6 +179,23 @@ static int on_need(struct warden *w, const struct msg_NEED *m, struct err *e)
 	return channel_send(&w->resolve.channel, &out, e);
 }
 
+/*
+ * An exchange has one end, after which no connection is made for it.  The
+ * agent may have hung up, or edge's next request may have been read first:
+ * then there is nothing to compare with.
+ */
+static int on_done(struct warden *w, const struct msg_DONE *m, struct err *e)
+{
+	struct conn *c = conn_find(w, m->conn);
+
+	if (c && (m->id > c->id || (m->id == c->id && !c->dispatched)))
+		return err_kind(e, ERR_PROTO, "an exchange ended that is not "
+				"under way");
+	if (c && m->id == c->id)
+		c->dispatched = false;
+	return record_done(w, m, e);
+}
+
 int warden_on_dial(struct channel *ch, struct msg *m, struct err *e)
 {
 	struct warden *w = container_of(ch, struct warden, dial.channel);
@@ -187,7 +204,7 @@ int warden_on_dial(struct channel *ch, struct msg *m, struct err *e)
 	case MSG_NEED:
 		return on_need(w, &m->NEED, e);
 	case MSG_DONE:
-		return record_done(w, &m->DONE, e);
+		return on_done(w, &m->DONE, e);
 	case MSG_FAULT:
 		return err_kind(e, ERR_PROTO, "%.*s", SV_FMT(m->FAULT.text));
 	}
