@@ -2,7 +2,6 @@
 /* Where runs are kept: see run_dir.h. */
 #include "run_dir.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -154,15 +153,9 @@ static int newest_first(const void *a, const void *b)
 	return -strcmp(x->p, y->p);
 }
 
-static void close_dir(DIR **d)
-{
-	if (*d)
-		(void)closedir(*d);
-}
-
 int run_list(struct arena *a, struct sv **ret, size_t *ret_n, struct err *e)
 {
-	__attribute__((cleanup(close_dir))) DIR *d = NULL;
+	auto_dir DIR *d = NULL;
 	auto_fd int runs = -1;
 	struct sv *ids = NULL;
 	size_t n = 0, cap = 0;

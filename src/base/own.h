@@ -2,13 +2,14 @@
 /*
  * Ownership that is visible where a variable is declared.
  *
- * auto_fd and auto_free release at the end of the scope and keep errno.
+ * auto_fd, auto_dir and auto_free release at the end of the scope and keep errno.
  * steal_fd() and steal_ptr() give the thing away.  A function that has such a
  * variable uses no goto: a jump over the declaration would release garbage.
  */
 #ifndef BASE_OWN_H
 #define BASE_OWN_H
 
+#include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -24,6 +25,17 @@ static inline void auto_close_(const int *fd)
 	}
 }
 #define auto_fd __attribute__((cleanup(auto_close_)))
+
+static inline void auto_closedir_(DIR *const *d)
+{
+	if (*d) {
+		int saved = errno;
+
+		(void)closedir(*d);
+		errno = saved;
+	}
+}
+#define auto_dir __attribute__((cleanup(auto_closedir_)))
 
 static inline void auto_free_(void *p)
 {

@@ -86,6 +86,13 @@ static inline bool is_alpha(char c)
 	return c >= 'a' && c <= 'z';
 }
 
+/* A character that a URL never needs to encode (RFC 3986, 2.3). */
+static inline bool is_unreserved(char c)
+{
+	return is_alpha(c) || is_digit(c) || c == '-' || c == '.' ||
+	       c == '_' || c == '~';
+}
+
 /* Value of a hexadecimal digit, or -1. */
 int hex_value(char c);
 

@@ -2,7 +2,6 @@
 /* Where a run's policy comes from: see source.h. */
 #include "source.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
@@ -180,14 +179,12 @@ int source_read_regular(const char *path, struct buf *ret, struct err *e)
 
 static void offer_names(const char *dir, struct nearest *n, struct arena *a)
 {
-	DIR *d = opendir(dir);
+	auto_dir DIR *d = opendir(dir);
 	const struct dirent *entry;
 
 	while (d && (entry = readdir(d)))
 		if (entry->d_name[0] != '.')
 			nearest_offer(n, arena_dup(a, sv_str(entry->d_name)));
-	if (d)
-		(void)closedir(d);
 }
 
 static int no_profile(struct places *p, struct sv name, struct buf *path,

@@ -3,20 +3,8 @@
 #include "credential.h"
 
 #include "base64.h"
+#include "field.h"
 #include "own.h"
-
-/* An origin behind a gateway interface reads "x_api_key" as "x-api-key". */
-static bool is_name(struct sv name, struct sv want)
-{
-	if (name.n != want.n)
-		return false;
-	for (size_t i = 0; i < name.n; i++)
-		if (name.p[i] != want.p[i] &&
-		    !((name.p[i] == '_' || name.p[i] == '-') &&
-		      (want.p[i] == '_' || want.p[i] == '-')))
-			return false;
-	return true;
-}
 
 static bool is_visible(struct sv v)
 {
@@ -33,7 +21,7 @@ static int only_field(const struct http_fields *f, struct sv name,
 	size_t found = 0;
 
 	for (size_t i = 0; i < f->n; i++) {
-		if (!is_name(f->v[i].name, name))
+		if (!field_is_alias(f->v[i].name, name))
 			continue;
 		found++;
 		*ret = i;
@@ -55,7 +43,7 @@ static int fields_without(const struct http_fields *f, struct sv name,
 	if (!v)
 		return err_kind(e, ERR_LIMIT, "out of memory");
 	for (size_t i = 0; i < f->n; i++)
-		if (!is_name(f->v[i].name, name))
+		if (!field_is_alias(f->v[i].name, name))
 			v[n++] = f->v[i];
 	*ret = (struct http_fields){ v, n };
 	return 0;

@@ -8,6 +8,7 @@
  */
 #include "outbound.h"
 
+#include "canonical.h"
 #include "field.h"
 #include "head.h"
 #include "h1_response.h"
@@ -203,22 +204,6 @@ int outbound_open(struct conn *c, int *fd)
 	return 0;
 }
 
-static void describe(struct buf *b, const struct http_request *r)
-{
-	bool usual = r->port == (r->scheme == HTTP_TLS ? 443 : 80);
-
-	buf_put(b, r->method);
-	buf_puts(b, r->scheme == HTTP_TLS ? " https://" : " http://");
-	buf_put(b, r->host);
-	if (!usual)
-		buf_printf(b, ":%u", r->port);
-	buf_put(b, r->path);
-	if (r->has_query) {
-		buf_putc(b, '?');
-		buf_put(b, r->query);
-	}
-}
-
 void outbound_page(struct conn *c, struct page *p)
 {
 	struct exchange *x = c->exchange;
@@ -227,7 +212,9 @@ void outbound_page(struct conn *c, struct page *p)
 	if (x) {
 		const struct http_request *r = &x->head.request;
 
-		describe(&request, r);
+		buf_put(&request, r->method);
+		buf_putc(&request, ' ');
+		request_put_url(r, &request);
 		p->request = buf_sv(&request);
 		p->plain = page_wants_plain(http_field_get(
 			&r->fields, SV("user-agent")));

@@ -112,3 +112,16 @@ bool request_is_canonical(const struct http_request *r)
 {
 	return request_check(r) == NULL;
 }
+
+void request_put_url(const struct http_request *r, struct buf *ret)
+{
+	buf_puts(ret, r->scheme == HTTP_TLS ? "https://" : "http://");
+	buf_put(ret, r->host);
+	if (r->port != scheme_port(r->scheme))
+		buf_printf(ret, ":%u", r->port);
+	buf_put(ret, r->path);
+	if (r->has_query) {
+		buf_putc(ret, '?');
+		buf_put(ret, r->query);
+	}
+}

@@ -37,24 +37,23 @@ bool is_field_value(struct sv v)
 	return sv_trim(v).n == v.n;
 }
 
-/*
- * Is name (lower case) in the list?  '_' counts as '-': a gateway interface
- * turns both into the same variable, and the origin cannot tell them apart.
- */
+bool field_is_alias(struct sv a, struct sv b)
+{
+	if (a.n != b.n)
+		return false;
+	for (size_t i = 0; i < a.n; i++)
+		if (a.p[i] != b.p[i] &&
+		    !((a.p[i] == '_' || a.p[i] == '-') &&
+		      (b.p[i] == '_' || b.p[i] == '-')))
+			return false;
+	return true;
+}
+
 static bool name_in(struct sv name, const struct sv *list, size_t n)
 {
-	for (size_t i = 0; i < n; i++) {
-		size_t k = 0;
-
-		if (list[i].n != name.n)
-			continue;
-		while (k < name.n && (name.p[k] == list[i].p[k] ||
-				      (name.p[k] == '_' &&
-				       list[i].p[k] == '-')))
-			k++;
-		if (k == name.n)
+	for (size_t i = 0; i < n; i++)
+		if (field_is_alias(name, list[i]))
 			return true;
-	}
 	return false;
 }
 

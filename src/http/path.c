@@ -14,12 +14,6 @@
  */
 #include "target.h"
 
-static bool is_unreserved(char c)
-{
-	return is_alpha(c) || is_digit(c) ||
-	       (c != '\0' && strchr("-._~", c) != NULL);
-}
-
 /* pchar of RFC 3986 without '%', and three that browsers leave unencoded. */
 static bool is_path_char(char c)
 {

@@ -5,7 +5,6 @@
  */
 #include "builder.h"
 
-#include <dirent.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -69,12 +68,6 @@ struct expansion {
 	unsigned matches, entries;
 };
 
-static void close_dir(DIR **dir)
-{
-	if (*dir)
-		(void)closedir(*dir);
-}
-
 static int expand(struct expansion *x, struct sv dir_path, struct err *e);
 
 static int expand_entry(struct expansion *x, struct sv dir_path,
@@ -103,8 +96,7 @@ static int expand_entry(struct expansion *x, struct sv dir_path,
 
 static int expand(struct expansion *x, struct sv dir_path, struct err *e)
 {
-	__attribute__((cleanup(close_dir))) DIR *dir =
-		opendir(builder_str(x->b, dir_path));
+	auto_dir DIR *dir = opendir(builder_str(x->b, dir_path));
 	const struct dirent *entry;
 
 	while (dir && (entry = readdir(dir)) != NULL) {

@@ -8,7 +8,6 @@
  */
 #include "builder.h"
 
-#include <dirent.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -134,12 +133,6 @@ static int plan_etc_entry(struct builder *b, int etc_fd,
 	return 0;
 }
 
-static void close_dir(DIR **dir)
-{
-	if (*dir)
-		(void)closedir(*dir);
-}
-
 /* /etc/ssl/... */
 static int plan_paths(struct builder *b, struct err *e)
 {
@@ -168,7 +161,7 @@ static int plan_paths(struct builder *b, struct err *e)
 
 static int plan_etc(struct builder *b, struct err *e)
 {
-	__attribute__((cleanup(close_dir))) DIR *dir = opendir("/etc");
+	auto_dir DIR *dir = opendir("/etc");
 	const struct dirent *entry;
 
 	if (!dir)

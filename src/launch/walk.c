@@ -19,7 +19,6 @@
  */
 #include "builder.h"
 
-#include <dirent.h>
 #include <unistd.h>
 
 #include "area.h"
@@ -324,16 +323,10 @@ static int walk_name(struct walk *w, DIR *dir, const struct dirent *d,
 	return rc;
 }
 
-static void close_dir(DIR **dir)
-{
-	if (*dir)
-		(void)closedir(*dir);
-}
-
 /* Takes dir_fd. */
 static int walk_dir(struct walk *w, int dir_fd, unsigned look, struct err *e)
 {
-	__attribute__((cleanup(close_dir))) DIR *dir = fdopendir(dir_fd);
+	auto_dir DIR *dir = fdopendir(dir_fd);
 	const struct dirent *d;
 
 	if (!dir) {

@@ -2,12 +2,6 @@
 /* Patterns of request paths: see urlpattern.h. */
 #include "urlpattern.h"
 
-static bool is_unreserved(char c)
-{
-	return is_alpha(c) || is_digit(c) || c == '-' || c == '.' ||
-	       c == '_' || c == '~';
-}
-
 /* Visible ASCII that can stand in a request's path as it is. */
 static bool is_path_char(char c)
 {

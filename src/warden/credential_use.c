@@ -11,6 +11,7 @@
 #include "base64.h"
 #include "credential_set.h"
 #include "cur.h"
+#include "field.h"
 
 static struct sv owned_field(const struct secret_rule *rule)
 {
@@ -93,23 +94,10 @@ static void swap(const struct credential_set *s, const struct question *q,
 	}
 }
 
-/* A gateway in front of the origin reads "private_token" as the other one. */
-static bool is_alias(struct sv name, struct sv field)
-{
-	if (name.n != field.n)
-		return false;
-	for (size_t i = 0; i < name.n; i++)
-		if (name.p[i] != field.p[i] &&
-		    !(name.p[i] == '_' && field.p[i] == '-') &&
-		    !(name.p[i] == '-' && field.p[i] == '_'))
-			return false;
-	return true;
-}
-
 static bool carries(const struct http_request *r, struct sv field)
 {
 	for (size_t i = 0; i < r->fields.n; i++)
-		if (is_alias(r->fields.v[i].name, field))
+		if (field_is_alias(r->fields.v[i].name, field))
 			return true;
 	return false;
 }

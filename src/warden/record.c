@@ -7,6 +7,8 @@
  */
 #include "record.h"
 
+#include "canonical.h"
+
 enum { RECORD_TEXT_MAX = 2048 };
 
 static void put_bounded(struct json *j, const char *key, struct sv v)
@@ -25,17 +27,13 @@ static struct json *begin(struct warden *w, const char *event)
 static void put_url(struct json *j, const struct msg_REQUEST *m)
 {
 	auto_buf struct buf url = buf_new(HTTP_HEAD_MAX);
-	bool tls = m->scheme == HTTP_TLS;
+	const struct http_request r = {
+		.scheme = (enum http_scheme)m->scheme, .host = m->host,
+		.port = m->port, .path = m->path,
+		.has_query = m->has_query, .query = m->query,
+	};
 
-	buf_puts(&url, tls ? "https://" : "http://");
-	buf_put(&url, m->host);
-	if (m->port != (tls ? 443 : 80))
-		buf_printf(&url, ":%u", m->port);
-	buf_put(&url, m->path);
-	if (m->has_query) {
-		buf_putc(&url, '?');
-		buf_put(&url, m->query);
-	}
+	request_put_url(&r, &url);
 	put_bounded(j, "url", buf_sv(&url));
 }
 

@@ -4,7 +4,6 @@
  * that stockade itself was started in, and the policy's.  All are opened here,
  * outside; nothing that the agent can write is among them.
  */
-#include <dirent.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -45,12 +44,6 @@ static int send_file(struct warden *w, int dirfd, const char *path,
 	return send_fd(w, fd, required, e);
 }
 
-static void close_dir(DIR **d)
-{
-	if (*d)
-		(void)closedir(*d);
-}
-
 /* "5ed36f99.0": OpenSSL's link to a file that is there by its own name. */
 static bool is_hash_link(const char *name)
 {
@@ -75,7 +68,7 @@ static int append_file(int to_fd, int dirfd, const char *name, struct err *e)
 /* A directory of certificates travels as one file that has them all. */
 static int send_dir(struct warden *w, const char *path, struct err *e)
 {
-	__attribute__((cleanup(close_dir))) DIR *d = opendir(path);
+	auto_dir DIR *d = opendir(path);
 	auto_fd int all = memfd_create("roots", MFD_CLOEXEC);
 	const struct dirent *entry;
 	unsigned n = 0;

@@ -32,6 +32,20 @@ static void test_request_good_is_canonical(void)
 	CHECK(request_is_canonical(&r));
 }
 
+static void test_request_url_has_the_port_unless_usual(void)
+{
+	auto_buf struct buf url = buf_new(100);
+	struct http_request r = good();
+
+	request_put_url(&r, &url);
+	CHECK(sv_eq(buf_sv(&url), SV("https://h.test/a%2Fb?q=1")));
+	buf_reset(&url);
+	r.scheme = HTTP_PLAIN;
+	r.has_query = false;
+	request_put_url(&r, &url);
+	CHECK(sv_eq(buf_sv(&url), SV("http://h.test:443/a%2Fb")));
+}
+
 #define DEVIATES(change)                                 \
 	do {                                             \
 		struct http_request r = good();          \
@@ -104,6 +118,7 @@ static void test_request_field_that_may_not_be_is_seen(void)
 int main(void)
 {
 	RUN(test_request_good_is_canonical);
+	RUN(test_request_url_has_the_port_unless_usual);
 	RUN(test_request_deviation_is_seen);
 	RUN(test_request_field_that_may_not_be_is_seen);
 	return tap_done();

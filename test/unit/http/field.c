@@ -42,6 +42,9 @@ static void test_underscores_count_as_hyphens_where_it_matters(void)
 	CHECK(!field_is_override(SV("x-forwarded-for")));
 	CHECK(field_is_protected(SV("x_api_key")));
 	CHECK(!field_is_protected(SV("x-hop")));
+	CHECK(field_is_alias(SV("x_api-key"), SV("x-api_key")));
+	CHECK(!field_is_alias(SV("x-api-key"), SV("x-api-keys")));
+	CHECK(!field_is_alias(SV("x-api-key"), SV("x.api-key")));
 }
 
 static void test_list_elements_are_trimmed_and_empty_ones_skipped(void)
