@@ -105,8 +105,6 @@ static void put_source(struct json *j, const struct secret_rule *r)
 	case SECRET_FILE:
 		json_put_str(j, "from", "file");
 		put_path(j, "source", r->source_arg, false);
-		if (r->source_key.p)
-			json_put_sv(j, "key", r->source_key);
 		break;
 	case SECRET_COMMAND:
 		json_put_str(j, "from", "command");

@@ -9,7 +9,7 @@
  *		      "port": 8443, "path": "/v1/a", "query": "k=v" }],
  *	  "reach": [{ "host": "models.local", "port": 80, "via": "127.0.0.1:80" }],
  *	  "roots": [{ "path": "/etc/ca.pem" }],
- *	  "secrets": [{ "name": "TOKEN", "from": "file", "source": "/k", "key": "a",
+ *	  "secrets": [{ "name": "TOKEN", "from": "file", "source": "/k",
  *			"for": [{ "host": "h.example", "path": "/v1/a" }],
  *			"as": "header", "header": "x-api-key", "prefix": "P" }],
  *	  "limits": [{ "word": "time", "value": "30m" }] }

@@ -51,8 +51,8 @@ static bool match_port(const struct rule *r, const struct question *q)
 /* Everything but the path. */
 static bool match_rest(const struct rule *r, const struct question *q)
 {
-	if (r->protocol != PROTOCOL_HTTP || !match_method(r, q->method) ||
-	    !match_port(r, q) || !match_host(r->host, q->host))
+	if (!match_method(r, q->method) || !match_port(r, q) ||
+	    !match_host(r->host, q->host))
 		return false;
 	/* `allow * *` is about public names. */
 	if (r->effect == VERDICT_ALLOW && sv_eq(r->host, SV("*")) &&

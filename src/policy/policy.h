@@ -43,12 +43,10 @@ struct env_rule {
 };
 
 enum verdict { VERDICT_DENY = 0, VERDICT_ASK, VERDICT_ALLOW };
-enum protocol { PROTOCOL_HTTP = 0, PROTOCOL_TCP, PROTOCOL_TLS };
 
 /* allow, ask or deny. */
 struct rule {
 	enum verdict effect;
-	enum protocol protocol;
 	struct sv *methods;	/* none: any */
 	size_t methods_n;
 	struct sv host;		/* lower case; "*", "*.example.com" or a name */
@@ -85,7 +83,6 @@ struct secret_rule {
 	bool optional;
 	enum secret_source source;
 	struct sv source_arg;	/* file path, command, or variable (= name) */
-	struct sv source_key;	/* `file PATH key K`; .p NULL else */
 	struct secret_scope *scopes;
 	size_t scopes_n;
 	enum secret_form form;

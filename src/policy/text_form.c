@@ -201,10 +201,6 @@ static void put_source(struct buf *b, const struct secret_rule *r,
 	case SECRET_FILE:
 		buf_puts(b, "file ");
 		put_path(b, r->source_arg, false, a);
-		if (r->source_key.p) {
-			buf_puts(b, " key ");
-			text_form_word(b, r->source_key);
-		}
 		break;
 	case SECRET_COMMAND:
 		buf_puts(b, "command ");

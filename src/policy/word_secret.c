@@ -71,14 +71,8 @@ static int parse_file(struct clause *c, struct secret_rule *r, struct err *e)
 	if (fault)
 		return statement_error(c->s, w, e, "%s", fault);
 	r->source_arg = f.path;
-	if (accept(c, SV("key"))) {
-		w = next(c, "the key", e);
-		if (!w)
-			return -1;
-		if (w->text.n == 0)
-			return statement_error(c->s, w, e, "the key is empty");
-		r->source_key = w->text;
-	}
+	if (accept(c, SV("key")))
+		return words_refuse(c->s, &c->s->words[c->at - 1], e);
 	return 0;
 }
 

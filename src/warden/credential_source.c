@@ -137,10 +137,6 @@ static int open_source(struct credential_set *s, struct credential *c,
 
 	if (!arg)
 		return err_kind(e, ERR_LIMIT, "out of memory");
-	if (rule->source_key.p)
-		return err_kind(e, ERR_UNSUPP, "secret %.*s: `key` cannot be "
-				"enforced by this version",
-				SV_FMT(rule->name));
 	switch (rule->source) {
 	case SECRET_ENV:
 		return open_environment(s, c, arg, e);

@@ -12,7 +12,7 @@ static const char everything[] =
 	"allow GET,HEAD a.example.com:8443/x/%2Fy?q=1\nask * b.example.com\n"
 	"deny * *.c.example.com\nallow * a.example.com\n"
 	"reach m.local:80 via [::1]:80\nroots? ca.pem\n"
-	"secret A1 from file k key x for a.example.com/v1,a.example.com:8443 "
+	"secret A1 from file k for a.example.com/v1,a.example.com:8443 "
 	"as header x-k prefix 'T ' add\n"
 	"secret? A2 from command \"a b\" for a.example.com as basic u\n"
 	"secret A3 from env for a.example.com as bearer\n"

@@ -176,6 +176,8 @@ static const struct {
 	{ "secret A from vault", "expected env, file" },
 	{ "secret A from store for a.example.com as bearer",
 	  "cannot enforce `store` yet" },
+	{ "secret A from file k key x for a.example.com as bearer",
+	  "cannot enforce `key` yet" },
 	{ "secret A from env for *.example.com as bearer",
 	  "never for a wildcard" },
 	{ "secret A from env for a.example.com?x as bearer",
@@ -338,7 +340,7 @@ static void test_secret_forms_are_printed_as_read(void)
 {
 	static const char text[] =
 		"allow * a.example.com\nallow * b.example.com:8443\n"
-		"secret A from file ~/k key x.y for b.example.com:8443/v1/**,"
+		"secret A from file ~/k for b.example.com:8443/v1/**,"
 		"a.example.com as header X-Key prefix 'Tok ' add\n"
 		"secret? B from command \"gh auth token\" for a.example.com as basic me\n";
 	auto_policy struct policy p;
@@ -347,7 +349,7 @@ static void test_secret_forms_are_printed_as_read(void)
 	CHECK_INT(policy_of(text, &p, &e), 0);
 	CHECK_INT(p.secrets_n, 2);
 	CHECK_SV(p.secrets[0].text,
-		 "secret A from file /home/u/k key x.y for a.example.com,"
+		 "secret A from file /home/u/k for a.example.com,"
 		 "b.example.com:8443/v1/** as header x-key prefix \"Tok \" add");
 	CHECK_SV(p.secrets[1].text,
 		 "secret? B from command \"gh auth token\" for a.example.com as basic me");
