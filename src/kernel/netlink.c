@@ -26,14 +26,14 @@ enum { LINK_UP = 1, ADD_IPV4, ADD_IPV6, ROUTE_IPV4, ROUTE_IPV6 };
 static const uint8_t box_ipv4[4] = NETLINK_BOX_IPV4;
 static const uint8_t box_ipv6[16] = NETLINK_BOX_IPV6;
 
-static void put_up(struct nlmsg *b, uint16_t flags)
+static void put_up(struct nlmsg *b)
 {
 	struct ifinfomsg link = {
 		.ifi_family = AF_UNSPEC, .ifi_index = LO,
 		.ifi_flags = IFF_UP, .ifi_change = IFF_UP,
 	};
 
-	nlmsg_begin(b, RTM_NEWLINK, flags, &link, sizeof link);
+	nlmsg_begin(b, RTM_NEWLINK, 0, &link, sizeof link);
 }
 
 static void put_address(struct nlmsg *b, uint8_t family, const uint8_t *address,
@@ -68,16 +68,6 @@ static void put_route(struct nlmsg *b, uint8_t family, const uint8_t *source,
 	nlmsg_attr(b, RTA_PREFSRC, source, n);
 }
 
-int netlink_loopback(struct err *e)
-{
-	struct nlmsg b = { .n = 0 };
-
-	put_up(&b, NLM_F_ACK);
-	if (nlmsg_talk(NETLINK_ROUTE, &b, NULL, e) < 0)
-		return err_ctx(e, "bring lo up");
-	return 0;
-}
-
 static const char *step(uint32_t failed)
 {
 	static const char *const names[] = {
@@ -98,7 +88,7 @@ int netlink_capture(struct err *e)
 	struct nlmsg b = { .n = 0 };
 	uint32_t failed;
 
-	put_up(&b, 0);
+	put_up(&b);
 	put_address(&b, AF_INET, box_ipv4, sizeof box_ipv4);
 	put_address(&b, AF_INET6, box_ipv6, sizeof box_ipv6);
 	put_route(&b, AF_INET, box_ipv4, sizeof box_ipv4, 0);

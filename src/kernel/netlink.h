@@ -16,7 +16,5 @@
 /* In the calling thread's network namespace, with CAP_NET_ADMIN over it.
  * Only for a namespace of our own: it swallows all routes. */
 must_check int netlink_capture(struct err *e);
-/* `lo` up and nothing more: a box without network. */
-must_check int netlink_loopback(struct err *e);
 
 #endif

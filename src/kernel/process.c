@@ -38,34 +38,22 @@ int process_signal(int pidfd, int signal, struct err *e)
 	return 0;
 }
 
-static int reap(int pidfd, int flags, struct process_end *ret, struct err *e)
+int process_wait(int pidfd, struct process_end *ret, struct err *e)
 {
 	siginfo_t info = { 0 };
 	int rc;
 
 	do {
-		rc = waitid(P_PIDFD, (id_t)pidfd, &info, WEXITED | flags);
+		rc = waitid(P_PIDFD, (id_t)pidfd, &info, WEXITED);
 	} while (rc < 0 && errno == EINTR);
 	if (rc < 0)
 		return err_sys(e, "wait for a process");
-	if (info.si_pid == 0)
-		return 0;
 	*ret = (struct process_end){ 0 };
 	if (info.si_code == CLD_EXITED)
 		ret->status = info.si_status;
 	else
 		ret->signal = info.si_status;
-	return 1;
-}
-
-int process_wait(int pidfd, struct process_end *ret, struct err *e)
-{
-	return reap(pidfd, 0, ret, e) < 0 ? -1 : 0;
-}
-
-int process_poll(int pidfd, struct process_end *ret, struct err *e)
-{
-	return reap(pidfd, WNOHANG, ret, e);
+	return 0;
 }
 
 /* Both ends included; nothing when the range is empty. */
@@ -105,15 +93,6 @@ int process_cloexec_from(unsigned first, struct err *e)
 			   "mark descriptors close-on-exec");
 }
 
-int process_inherit(int fd, struct err *e)
-{
-	int flags = fcntl(fd, F_GETFD);
-
-	if (flags < 0 || fcntl(fd, F_SETFD, flags & ~FD_CLOEXEC) < 0)
-		return err_sys(e, "pass descriptor %d on", fd);
-	return 0;
-}
-
 int process_die_with_parent(int signal, pid_t parent_pid, struct err *e)
 {
 	if (prctl(PR_SET_PDEATHSIG, signal, 0, 0, 0) < 0)
@@ -130,12 +109,5 @@ int process_hide(struct err *e)
 {
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
 		return err_sys(e, "become undumpable");
-	return 0;
-}
-
-int process_adopt_orphans(struct err *e)
-{
-	if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
-		return err_sys(e, "become a subreaper");
 	return 0;
 }

@@ -31,8 +31,6 @@ struct process_end {
 };
 /* Waits for the end of a child and reaps it. */
 must_check int process_wait(int pidfd, struct process_end *ret, struct err *e);
-/* 1 when it has ended and was reaped, 0 when it still runs. */
-must_check int process_poll(int pidfd, struct process_end *ret, struct err *e);
 /* As a shell's $?: the status, or 128 + signal. */
 static inline int process_status(const struct process_end *end)
 {
@@ -43,8 +41,6 @@ static inline int process_status(const struct process_end *end)
 must_check int process_close_except(const int *keep, size_t n, struct err *e);
 /* Marks every descriptor from `first` on close-on-exec. */
 must_check int process_cloexec_from(unsigned first, struct err *e);
-/* Lets fd survive exec. */
-must_check int process_inherit(int fd, struct err *e);
 
 /* The signal comes when the *thread* that made us ends.  Fails with ESRCH when
  * it has ended already: parent_pid is what getpid() said there, or 0 where
@@ -53,7 +49,5 @@ must_check int process_die_with_parent(int signal, pid_t parent_pid,
 				       struct err *e);
 /* Not traceable and no core file, by anyone with the same uid. */
 must_check int process_hide(struct err *e);
-/* Orphans below us become our children. */
-must_check int process_adopt_orphans(struct err *e);
 
 #endif

@@ -68,22 +68,6 @@ static void test_capture_makes_everything_local(void)
 	CHECK_INT(child_run(capture), CHILD_OK);
 }
 
-static int loopback(void)
-{
-	uint32_t source;
-
-	NEED(child_enter(CLONE_NEWNET) == 0);
-	NEED(netlink_loopback(&child_err) == 0);
-	NEED(reach4("127.0.0.1", &source) == 0);
-	NEED(reach4("203.0.113.7", &source) == ENETUNREACH);
-	return CHILD_OK;
-}
-
-static void test_loopback_reaches_nothing_else(void)
-{
-	CHECK_INT(child_run(loopback), CHILD_OK);
-}
-
 static int without_ipv6(void)
 {
 	auto_fd int fd = -1;
@@ -106,6 +90,5 @@ int main(void)
 {
 	RUN(test_capture_without_ipv6_says_so);
 	RUN(test_capture_makes_everything_local);
-	RUN(test_loopback_reaches_nothing_else);
 	return tap_done();
 }
