@@ -126,8 +126,13 @@ int roots_check(const struct policy *p, struct err *e)
 
 		if (!path)
 			return err_kind(e, ERR_LIMIT, "out of memory");
-		if (!rule->optional && access(path, R_OK) < 0)
-			return err_sys(e, "open the roots %s", path);
+		if (rule->optional || access(path, R_OK) == 0)
+			continue;
+		if (errno == ENOENT)
+			return err_kind(e, ERR_POLICY, "the roots %s do not "
+					"exist; `roots? FILE` makes them "
+					"optional", path);
+		return err_sys(e, "open the roots %s", path);
 	}
 	return 0;
 }
