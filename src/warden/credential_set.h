@@ -42,7 +42,8 @@ void credential_set_fini(struct credential_set *s);
 /* Wipes the values: before this process is cloned, whose copies live on. */
 void credential_set_forget(struct credential_set *s);
 
-/* Every `from command` ended well; blocks until they have ended. */
+/* Every `from command` ended well; waits a moment for those that have closed
+ * their output. */
 must_check int credential_set_settle(struct credential_set *s, struct err *e);
 
 static inline struct sv credential_placeholder(const struct credential *c)

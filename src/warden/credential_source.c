@@ -13,6 +13,7 @@
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "credential_set.h"
@@ -20,7 +21,10 @@
 #include "io.h"
 #include "own.h"
 
-enum { SOURCE_VALUE_MAX = 16384 };
+enum {
+	SOURCE_VALUE_MAX = 16384,
+	SETTLE_MS = 2000,	/* from a command's last output to its end */
+};
 
 static int draw_placeholder(struct credential *c, struct err *e)
 {
@@ -217,18 +221,35 @@ void credential_set_forget(struct credential_set *s)
 	buf_wipe(&s->values);
 }
 
+/* False when the command still runs after the grace; it is killed then. */
+static bool await_command(struct credential *c, int *ret_status)
+{
+	struct timespec pause = { .tv_nsec = 1000000 };
+	pid_t pid = c->command_pid, got = 0;
+
+	for (int ms = 0; ms < SETTLE_MS && got == 0; ms++) {
+		got = waitpid(pid, ret_status, WNOHANG);
+		if (got == 0)
+			(void)nanosleep(&pause, NULL);
+	}
+	if (got == pid)
+		c->command_pid = 0;
+	/* credential_set_fini() kills and reaps the one that is late. */
+	return got == pid;
+}
+
 int credential_set_settle(struct credential_set *s, struct err *e)
 {
 	for (size_t i = 0; i < s->n; i++) {
 		struct credential *c = &s->v[i];
 		int status = 0;
-		pid_t pid = c->command_pid;
 
-		if (pid == 0)
+		if (c->command_pid == 0)
 			continue;
-		while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-			;
-		c->command_pid = 0;
+		if (!await_command(c, &status))
+			return err_kind(e, ERR_POLICY, "secret %.*s: its "
+					"command goes on after its output",
+					SV_FMT(c->rule->name));
 		if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
 			return err_kind(e, ERR_POLICY, "secret %.*s: its "
 					"command failed with status %d",

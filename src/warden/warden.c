@@ -152,7 +152,9 @@ int warden_await_vault(struct warden *w, struct err *e)
 		loop_disarm(w->loop, &w->vault_timer);
 	}
 	if (w->fault.kind) {
-		*e = w->fault;
+		/* "Empty" is what vault saw; the command's status says why. */
+		if (credential_set_settle(&w->credentials, e) == 0)
+			*e = w->fault;
 		return -1;
 	}
 	if (!w->vault_ready)
