@@ -2,8 +2,9 @@
 /*
  * While the command runs: see supervise.h.
  *
- * Signals that ask for an end go to the command, which may end in its own way;
- * the third in a row, like the time limit's grace, ends pid 1 of the sandbox.
+ * Signals that ask for an end go to the command, which may end in its own way.
+ * It has a moment for that after SIGTERM, SIGHUP and the time limit; then, or
+ * with the third such signal, pid 1 of the sandbox is killed.
  */
 #include "supervise.h"
 
@@ -17,7 +18,7 @@
 #include "own.h"
 #include "record.h"
 
-enum { GRACE_MS = 2000, INTERRUPTS_MAX = 3 };
+enum { LIMIT_GRACE_MS = 2000, GRACE_MS = 5000, INTERRUPTS_MAX = 3 };
 
 static const int taken[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1,
 			     SIGUSR2, SIGWINCH, SIGCONT };
@@ -78,6 +79,9 @@ static bool take_signal(struct supervision *s, int number)
 		kill_sandbox(s);
 		return false;
 	}
+	/* Ctrl-C is often meant for a part of the command: no clock for it. */
+	if (number == SIGTERM || number == SIGHUP)
+		loop_arm(s->loop, &s->grace, GRACE_MS);
 	/* Fails only when it is over anyway. */
 	return sandbox_signal(s->sandbox, number, &e) == 0;
 }
@@ -164,9 +168,14 @@ static void limit_reached(struct timer *t)
 		return;
 	}
 	s->timed_out = true;
-	loop_arm(s->loop, t, GRACE_MS);
+	loop_arm(s->loop, t, LIMIT_GRACE_MS);
 	if (sandbox_signal(s->sandbox, SIGTERM, &e) < 0)
 		kill_sandbox(s);
+}
+
+static void grace_over(struct timer *t)
+{
+	kill_sandbox(container_of(t, struct supervision, grace));
 }
 
 static void network_failed(struct warden *w)
@@ -179,6 +188,7 @@ int supervise(struct supervision *s, uint64_t limit_ms, struct err *e)
 	s->signals.ready = signals_ready;
 	s->control.ready = control_ready;
 	s->limit.fired = limit_reached;
+	s->grace.fired = grace_over;
 	s->warden->failed = network_failed;
 	if (s->warden->fault.kind)
 		network_failed(s->warden);
@@ -191,6 +201,7 @@ int supervise(struct supervision *s, uint64_t limit_ms, struct err *e)
 	if (loop_run(s->loop, e) < 0)
 		return -1;
 	loop_disarm(s->loop, &s->limit);
+	loop_disarm(s->loop, &s->grace);
 	loop_forget(s->loop, &s->control);
 	loop_forget(s->loop, &s->signals);
 	return s->timed_out ? STATUS_TIME_LIMIT : s->status;

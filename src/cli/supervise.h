@@ -14,7 +14,7 @@ struct supervision {
 	struct terminal *terminal;	/* NULL without one */
 	int signal_fd;			/* owned */
 	struct watch signals, control;
-	struct timer limit;
+	struct timer limit, grace;
 	bool timed_out, killed;
 	unsigned interrupts;
 	int status;			/* -1 while the command runs */

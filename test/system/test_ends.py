@@ -2,6 +2,7 @@
 """How a run ends, and what is left of it: nothing."""
 import os
 import signal
+import subprocess
 import time
 
 import pytest
@@ -84,6 +85,17 @@ def test_the_command_may_handle_the_signal(stockade):
     out, _ = child.communicate(timeout=15)
     assert out == b"handled\n"
     assert child.returncode in (7, 128 + signal.SIGTERM)
+
+
+def test_a_command_that_ignores_the_signal_has_a_moment(stockade):
+    child = running(stockade, "trap '' TERM; echo ready;"
+                    "while :; do sleep 0.1; done; : unheard")
+    child.send_signal(signal.SIGTERM)
+    with pytest.raises(subprocess.TimeoutExpired):
+        child.wait(timeout=2)
+    child.communicate(timeout=15)
+    assert child.returncode == 128 + signal.SIGKILL
+    assert eventually(lambda: not processes(": unheard"))
 
 
 def mounts():
