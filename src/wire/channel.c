@@ -223,8 +223,13 @@ static int receive(struct channel *c, struct msg *m, size_t *ret_n,
 	struct msghdr h = { .msg_iov = &iov, .msg_iovlen = 1,
 			    .msg_control = control.bytes,
 			    .msg_controllen = sizeof control };
-	ssize_t n = recvmsg(c->watch.fd, &h, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	const int flags = MSG_DONTWAIT | MSG_CMSG_CLOEXEC;
+	ssize_t n = recvmsg(c->watch.fd, &h, flags);
 
+	/* A peer that ended with words of ours unread resets the socket, said
+	 * once; what it said before that is still there, its FAULT above all. */
+	if (n < 0 && errno == ECONNRESET)
+		n = recvmsg(c->watch.fd, &h, flags);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return 0;
 	if (n <= 0)

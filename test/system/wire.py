@@ -87,10 +87,18 @@ class Channel:
                    array.array("i", fds))] if fds else []
         self.end.sendmsg([encode(kind, **values)], rights)
 
+    def _receive(self):
+        return self.end.recvmsg(1 << 18, socket.CMSG_SPACE(16),
+                                socket.MSG_CMSG_CLOEXEC)
+
     def receive(self):
         """The next message, or None at the end."""
-        data, control, flags, _ = self.end.recvmsg(
-            1 << 18, socket.CMSG_SPACE(16), socket.MSG_CMSG_CLOEXEC)
+        try:
+            data, control, flags, _ = self._receive()
+        except ConnectionResetError:
+            # Said once, by a helper that ended with a message of ours unread;
+            # its own last words are still there.
+            data, control, flags, _ = self._receive()
         assert not flags & (socket.MSG_TRUNC | socket.MSG_CTRUNC)
         fds = array.array("i")
         for _, _, payload in control:

@@ -195,6 +195,25 @@ static void test_channel_last_message_before_the_end_arrives(void)
 	loop_free(l);
 }
 
+/* Its end has a message of ours unread: the socket is reset. */
+static void test_channel_last_words_of_a_peer_that_did_not_listen_arrive(void)
+{
+	struct err e;
+	struct loop *l = loop_new(&e);
+	struct peer a, b;
+	struct msg m = socket_msg(5);
+
+	open_pair(l, &a, &b);
+	CHECK(channel_send(&a.channel, &m, &e) == 0);
+	CHECK(send(b.channel.watch.fd, "unread", 6, 0) == 6);
+	channel_close(&a.channel);
+	CHECK(loop_run(l, &e) == 0);
+	CHECK_INT(b.messages, 1);
+	CHECK_INT(b.last, 5);
+	CHECK_INT(b.closed, 1);
+	loop_free(l);
+}
+
 int main(void)
 {
 	RUN(test_channel_queues_what_the_kernel_does_not_take);
@@ -203,5 +222,6 @@ int main(void)
 	RUN(test_channel_garbage_ends_it);
 	RUN(test_channel_peer_gone_is_no_error);
 	RUN(test_channel_last_message_before_the_end_arrives);
+	RUN(test_channel_last_words_of_a_peer_that_did_not_listen_arrive);
 	return tap_done();
 }
