@@ -102,6 +102,8 @@ static int open_command(struct credential *c, const char *command,
 	char *argv[] = { (char *)(uintptr_t)"sh", (char *)(uintptr_t)"-c",
 			 (char *)(uintptr_t)command, NULL };
 	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t attr;
+	sigset_t none;
 	auto_fd int read_fd = -1, write_fd = -1;
 	int pair[2], rc;
 
@@ -110,16 +112,24 @@ static int open_command(struct credential *c, const char *command,
 	read_fd = pair[0];
 	write_fd = pair[1];
 	(void)posix_spawn_file_actions_init(&actions);
+	(void)posix_spawnattr_init(&attr);
+	(void)sigemptyset(&none);
 	rc = posix_spawn_file_actions_addopen(&actions, 0, "/dev/null",
 					      O_RDONLY, 0);
 	if (rc == 0)
 		rc = posix_spawn_file_actions_adddup2(&actions, write_fd, 1);
 	if (rc == 0)
 		rc = posix_spawn_file_actions_addclosefrom_np(&actions, 3);
+	/* We take our signals from a descriptor; a Ctrl-C is for it to heed. */
 	if (rc == 0)
-		rc = posix_spawn(&c->command_pid, "/bin/sh", &actions, NULL,
+		rc = posix_spawnattr_setsigmask(&attr, &none);
+	if (rc == 0)
+		rc = posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK);
+	if (rc == 0)
+		rc = posix_spawn(&c->command_pid, "/bin/sh", &actions, &attr,
 				 argv, environ);
 	(void)posix_spawn_file_actions_destroy(&actions);
+	(void)posix_spawnattr_destroy(&attr);
 	if (rc) {
 		errno = rc;
 		c->command_pid = 0;
