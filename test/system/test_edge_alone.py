@@ -6,6 +6,7 @@ nothing reached warden but the record of it.
 """
 import json
 import random
+import resource
 import socket
 import threading
 import time
@@ -711,7 +712,16 @@ def test_a_name_may_be_reached_by_either_family(edge):
 
 # Many connections
 
-def test_idle_connections_cost_little(edge, agent):
+@pytest.fixture
+def many_descriptors():
+    """An ordinary user's shell often grants 1024."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    yield
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def test_idle_connections_cost_little(edge, agent, many_descriptors):
     agent.send(GET)
     exchange(edge, agent, b"x", length=1)
     before = edge.memory()
