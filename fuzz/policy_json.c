@@ -12,7 +12,7 @@ static int write_form(struct sv text, struct buf *ret)
 {
 	struct policy p = policy_new();
 	struct policy_source s = {
-		.name = SV("f"), .text = text, .base = SV("/work"),
+		.name = SV("f"), .text = text, .base = SV("/proj"),
 		.home = SV("/home/u"),
 	};
 	struct err e = { 0 };

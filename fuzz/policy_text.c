@@ -14,7 +14,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 static struct policy_source source_of(struct sv text)
 {
 	return (struct policy_source){
-		.name = SV("f"), .text = text, .base = SV("/work/[x]"),
+		.name = SV("f"), .text = text, .base = SV("/proj/[x]"),
 		.home = SV("/home/u"),
 	};
 }

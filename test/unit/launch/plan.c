@@ -45,7 +45,7 @@ static void begin(void)
 {
 	(void)snprintf(top, sizeof top, "/tmp/plan-XXXXXX");
 	CHECK(mkdtemp(top) != NULL);
-	(void)snprintf(work, sizeof work, "%s/work", top);
+	(void)snprintf(work, sizeof work, "%s/proj", top);
 	CHECK_INT(mkdir(work, 0755), 0);
 	policy = policy_new();
 	sealed_n = 0;

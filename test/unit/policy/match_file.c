@@ -11,10 +11,10 @@ static const struct {
 	bool allowed;
 	const char *allow_with;
 } cases[] = {
-	{ "", "read /work/a", true, "" },
-	{ "", "write /work/a", false, "write /work/a" },
+	{ "", "read /proj/a", true, "" },
+	{ "", "write /proj/a", false, "write /proj/a" },
 	{ "", "read /workshop", false, "read /workshop" },
-	{ "write .", "write /work/a/b", true, "" },
+	{ "write .", "write /proj/a/b", true, "" },
 	{ "read /x", "read /x/y", true, "" },
 	{ "read /x", "write /x/y", false, "write /x/y" },
 	{ "read /x", "read /xy", false, "read /xy" },
@@ -26,36 +26,36 @@ static const struct {
 	{ "read /x/*", "read /x/a/b", true, "" },
 	{ "read /x/*.d", "read /x/a", false, "read /x/a" },
 	/* hide beats all, guard beats write */
-	{ "write .\nhide secrets", "read /work/secrets/a", false, "" },
-	{ "write .\nhide secrets\nread secrets/a", "read /work/secrets/a",
+	{ "write .\nhide secrets", "read /proj/secrets/a", false, "" },
+	{ "write .\nhide secrets\nread secrets/a", "read /proj/secrets/a",
 	  false, "" },
-	{ "write .\nhide secrets", "read /work/secrets.txt", true, "" },
-	{ "write .\nhide **/*.pem", "read /work/a/b.pem", false, "" },
-	{ "write .\nguard a", "write /work/a/b", false, "" },
-	{ "write .\nguard a", "read /work/a/b", true, "" },
+	{ "write .\nhide secrets", "read /proj/secrets.txt", true, "" },
+	{ "write .\nhide **/*.pem", "read /proj/a/b.pem", false, "" },
+	{ "write .\nguard a", "write /proj/a/b", false, "" },
+	{ "write .\nguard a", "read /proj/a/b", true, "" },
 	/* the dot mask */
-	{ "write .", "read /work/.env", false, "show /work/.env" },
-	{ "write .\nshow .env", "read /work/.env", true, "" },
-	{ "write .\nshow .env\nhide .env", "read /work/.env", false, "" },
-	{ "write .", "read /work/.a/b/c", false, "show /work/.a" },
-	{ "write .", "read /work/.gitignore", true, "" },
-	{ "write .", "read /work/.github/x", true, "" },
-	{ "write .", "read /work/.git/config", true, "" },
-	{ "write .", "read /work/node_modules/x/.env", true, "" },
-	{ "write .", "read /work/x/.env", false, "show /work/x/.env" },
+	{ "write .", "read /proj/.env", false, "show /proj/.env" },
+	{ "write .\nshow .env", "read /proj/.env", true, "" },
+	{ "write .\nshow .env\nhide .env", "read /proj/.env", false, "" },
+	{ "write .", "read /proj/.a/b/c", false, "show /proj/.a" },
+	{ "write .", "read /proj/.gitignore", true, "" },
+	{ "write .", "read /proj/.github/x", true, "" },
+	{ "write .", "read /proj/.git/config", true, "" },
+	{ "write .", "read /proj/node_modules/x/.env", true, "" },
+	{ "write .", "read /proj/x/.env", false, "show /proj/x/.env" },
 	{ "write ~/.claude", "write /home/u/.claude/x", true, "" },
 	{ "write ~/.claude", "read /home/u/.claude/.credentials.json", false,
 	  "show /home/u/.claude/.credentials.json" },
 	/* guarded by default */
-	{ "write .", "write /work/.git/hooks/pre-commit", false,
-	  "write /work/.git/hooks" },
-	{ "write .\nwrite .git/hooks", "write /work/.git/hooks/pre-commit",
+	{ "write .", "write /proj/.git/hooks/pre-commit", false,
+	  "write /proj/.git/hooks" },
+	{ "write .\nwrite .git/hooks", "write /proj/.git/hooks/pre-commit",
 	  true, "" },
 	{ "write .\nwrite .git/hooks\nguard .git/hooks",
-	  "write /work/.git/hooks/pre-commit", false, "" },
-	{ "write .", "write /work/.git/index", true, "" },
-	{ "write .", "write /work/sub/.vscode/tasks.json", false,
-	  "write /work/sub/.vscode" },
+	  "write /proj/.git/hooks/pre-commit", false, "" },
+	{ "write .", "write /proj/.git/index", true, "" },
+	{ "write .", "write /proj/sub/.vscode/tasks.json", false,
+	  "write /proj/sub/.vscode" },
 };
 
 static void test_match_file_table(void)
@@ -65,7 +65,7 @@ static void test_match_file_table(void)
 		struct err e = { 0 };
 		struct sv question = sv_str(cases[i].question);
 		struct file_question q = {
-			.cwd = SV("/work"),
+			.cwd = SV("/proj"),
 			.write = question.p[0] == 'w',
 			.path = sv_from(question, sv_find(question, ' ') + 1),
 		};

@@ -10,7 +10,7 @@ static inline struct policy_source source_of(const char *text)
 {
 	return (struct policy_source){
 		.name = SV("t.policy"), .text = sv_str(text),
-		.base = SV("/work"), .home = SV("/home/u"),
+		.base = SV("/proj"), .home = SV("/home/u"),
 	};
 }
 
