@@ -12,7 +12,6 @@ import sys
 import time
 
 import pytest
-from _pytest.runner import runtestprotocol
 
 sys.path.insert(0, os.path.dirname(__file__))
 from origin import Authority, Origin  # noqa: E402
@@ -236,32 +235,3 @@ def nothing_is_left_behind():
     yield
     assert eventually(lambda: not set(ours()) - before), \
         f"left running: {ours()}"
-
-
-# Real clients, servers and signals on a shared machine are now and then late.
-# A test that fails is run a second time, alone; that it needed it is said.
-UNSTEADY = []
-
-
-def pytest_runtest_protocol(item, nextitem):
-    item.ihook.pytest_runtest_logstart(nodeid=item.nodeid,
-                                       location=item.location)
-    reports = runtestprotocol(item, nextitem=nextitem, log=False)
-    if any(report.failed for report in reports):
-        item._initrequest()
-        again = runtestprotocol(item, nextitem=nextitem, log=False)
-        if not any(report.failed for report in again):
-            UNSTEADY.append((item.nodeid, next(
-                str(r.longrepr) for r in reports if r.failed)))
-            reports = again
-    for report in reports:
-        item.ihook.pytest_runtest_logreport(report=report)
-    item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid,
-                                        location=item.location)
-    return True
-
-
-def pytest_terminal_summary(terminalreporter):
-    for name, why in UNSTEADY:
-        terminalreporter.write_sep("-", f"UNSTEADY, passed the second time: {name}")
-        terminalreporter.write_line(why)
