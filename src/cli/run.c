@@ -5,7 +5,8 @@
  *	policy		what was asked for, merged and checked
  *	secrets		sources opened, vault starts (it takes longest)
  *	plan, sandbox	pid 1 builds the root while vault gets ready
- *	record		the run's directory and audit trail exist
+ *	record		the run's directory and audit trail exist, while pid 1
+ *			confines itself
  *	go		vault is ready, the root stands: the command executes
  *	supervise	supervise.c, until the command has ended
  *	end		the last record, synced; nothing is left running
@@ -43,6 +44,7 @@ struct run {
 	struct terminal terminal;
 	struct relay relays[3];
 	bool has_record, has_warden, has_plan, has_sandbox;
+	bool began;		/* to make the sandbox */
 	struct launch_variable *variables;	/* owned */
 	char cwd[PATH_MAX];
 };
@@ -221,14 +223,15 @@ static int start(struct run *r, char **argv, struct err *e)
 	credential_set_forget(&r->warden.credentials);
 	if (make_plan(r, argv, e) < 0)
 		return -1;
-	r->has_sandbox = true;
-	/* The record is made while pid 1 builds the root on another core. */
-	if (sandbox_start(&r->plan, &r->sandbox, e) < 0)
+	r->has_sandbox = r->began = true;
+	if (sandbox_start(&r->plan, &r->sandbox, e) < 0 ||
+	    warden_await_vault(&r->warden, e) < 0 ||
+	    sandbox_prepared(&r->sandbox, e) < 0)
 		return -1;
+	/* Two threads have built the sandbox till now; while one confines
+	 * itself, there is a core to spare for the record. */
 	if (run_record_init(&r->record, e) < 0 ||
 	    run_record_start(&r->record, r->cwd, e) < 0 ||
-	    warden_await_vault(&r->warden, e) < 0 ||
-	    sandbox_prepared(&r->sandbox, e) < 0 ||
 	    warden_serve(&r->warden, steal_fd(&r->sandbox.tcp_fd),
 			 steal_fd(&r->sandbox.dns_fd), e) < 0)
 		return -1;
@@ -266,6 +269,20 @@ static void tell_denials(const struct run *r)
 			      r->warden.denied, r->record.id);
 }
 
+/* If it can be; the failure itself is told in any case. */
+static void record_failure(struct run *r, const struct err *why)
+{
+	struct err ignored;
+
+	if (!r->began)
+		return;
+	if (r->record.trail.fd < 0 &&
+	    (run_record_init(&r->record, &ignored) < 0 ||
+	     run_record_start(&r->record, r->cwd, &ignored) < 0))
+		return;
+	run_record_failed(&r->record, why);
+}
+
 static int run(struct run *r, char **argv, struct err *e)
 {
 	struct supervision s;
@@ -278,8 +295,7 @@ static int run(struct run *r, char **argv, struct err *e)
 		end_sandbox(r);
 		supervise_fini(&s);
 		status = status_of_failure(r, e);
-		if (r->record.trail.fd >= 0)
-			run_record_failed(&r->record, e);
+		record_failure(r, e);
 		return status;
 	}
 	s.loop = r->loop;

@@ -18,7 +18,8 @@
 
 #include "err.h"
 
-enum { BPF_LENGTH_MAX = 2048 };
+/* Twice the longest; a page, since it is on the stack of whoever fills it. */
+enum { BPF_LENGTH_MAX = 512 };
 
 struct bpf {
 	/* Filled from the end: the program is code[BPF_LENGTH_MAX - n ...]. */

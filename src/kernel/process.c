@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <sys/pidfd.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -103,6 +104,16 @@ int process_die_with_parent(int signal, pid_t parent_pid, struct err *e)
 		return err_sys(e, "find the parent");
 	}
 	return 0;
+}
+
+bool process_orphans_are_reaped(void)
+{
+	/* PROC_PID_INIT_INO of the kernel's include/linux/proc_ns.h. */
+	const ino_t host_pid_namespace = 0xeffffffc;
+	struct stat st;
+
+	return stat("/proc/self/ns/pid", &st) == 0 &&
+	       st.st_ino == host_pid_namespace;
 }
 
 int process_hide(struct err *e)

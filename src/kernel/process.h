@@ -47,6 +47,9 @@ must_check int process_cloexec_from(unsigned first, struct err *e);
  * the parent is in another pid namespace and cannot be compared. */
 must_check int process_die_with_parent(int signal, pid_t parent_pid,
 				       struct err *e);
+/* Whether a child that outlives us is reaped by whoever inherits it.  The init
+ * of the host does that; the first process of a container often does not. */
+bool process_orphans_are_reaped(void);
 /* Not traceable and no core file, by anyone with the same uid. */
 must_check int process_hide(struct err *e);
 

@@ -5,7 +5,9 @@
  * The program asks for the architecture, then finds the range of numbers that
  * the call is in by bisection; neighbours with the same outcome are one range.
  * A call whose outcome depends on its number alone costs nothing after all:
- * the kernel (5.11) recognises it when the filter is installed.
+ * the kernel (5.11) recognises it when the filter is installed.  For that it
+ * runs the program once for every number, which with the translation of each
+ * instruction is what a launch waits for: both are kept few.
  */
 #include "seccomp.h"
 
@@ -27,44 +29,83 @@
 
 _Static_assert(__BYTE_ORDER == __LITTLE_ENDIAN, "offset of the low half");
 
-enum { VERDICTS_MAX = 32 };
+enum {
+	OUTCOMES_MAX = 64,
+	EXCEPTIONS_MAX = 2,
+};
 
-struct range {
-	uint32_t from;
-	unsigned place;
+/* What becomes of a call.  It is in the program once, from when it is first
+ * jumped to. */
+struct outcome {
+	uint32_t verdict;
+	const struct seccomp_check *checks;
+	unsigned place;		/* 0 until then */
 };
 
 struct compiler {
 	struct bpf *bpf;
-	/* One return instruction for each verdict. */
-	struct { uint32_t verdict; unsigned place; } returns[VERDICTS_MAX];
-	unsigned n_returns;
-	struct range ranges[2 * SECCOMP_NUMBERS];
+	struct outcome outcomes[OUTCOMES_MAX + 1];	/* not the first */
+	unsigned n_outcomes;
+	/* Of each number, and 0 behind `end`, which stands for all above. */
+	uint8_t outcome_of[SECCOMP_NUMBERS + 3];
+	unsigned end;
+	/* The first number of each range, and after the last one end + 1. */
+	uint16_t ranges[SECCOMP_NUMBERS + 2];
 	unsigned n_ranges;
 };
 
-static unsigned place_return(struct compiler *c, uint32_t verdict)
-{
-	unsigned place;
+/* Where a comparison begins, or a return, which needs nothing loaded. */
+struct entry {
+	const struct seccomp_check *check;	/* NULL for a return */
+	unsigned place;		/* with a load; 0 until that is needed */
+	unsigned loaded;	/* without */
+};
 
-	for (unsigned i = 0; i < c->n_returns; i++)
-		if (c->returns[i].verdict == verdict)
-			return c->returns[i].place;
-	place = bpf_return(c->bpf, verdict);
-	if (c->n_returns < VERDICTS_MAX) {
-		c->returns[c->n_returns].verdict = verdict;
-		c->returns[c->n_returns++].place = place;
-	}
-	return place;
+static uint32_t load_mask(const struct seccomp_check *k)
+{
+	return k->op == SECCOMP_ANY ? 0 : k->mask;
 }
 
-/* Returns the place of the comparison. */
-static unsigned place_check(struct compiler *c, const struct seccomp_check *k,
-			    unsigned match, unsigned miss)
+static bool same_load(const struct seccomp_check *a,
+		      const struct seccomp_check *b)
 {
-	uint32_t low = (uint32_t)(offsetof(struct seccomp_data, args) +
-				  8U * k->arg);
+	return a->arg == b->arg && load_mask(a) == load_mask(b);
+}
 
+static bool same_check(const struct seccomp_check *a,
+		       const struct seccomp_check *b)
+{
+	return a->op == b->op && a->arg == b->arg && a->mask == b->mask &&
+	       a->value == b->value;
+}
+
+static unsigned place_load(struct compiler *c, const struct entry *to)
+{
+	const struct seccomp_check *k = to->check;
+
+	if (to->loaded != c->bpf->n)
+		bpf_goto(c->bpf, to->loaded);
+	if (load_mask(k))
+		bpf_and(c->bpf, load_mask(k));
+	return bpf_load(c->bpf, (uint32_t)(offsetof(struct seccomp_data, args) +
+					   8U * k->arg));
+}
+
+/* Where to go on at `to` after the check `from`, or at first (NULL). */
+static unsigned enter(struct compiler *c, struct entry *to,
+		      const struct seccomp_check *from)
+{
+	if (to->check && from && same_load(to->check, from))
+		return to->loaded;
+	if (!to->place)
+		to->place = place_load(c, to);
+	return to->place;
+}
+
+static struct entry place_test(struct compiler *c,
+			       const struct seccomp_check *k, unsigned match,
+			       unsigned miss)
+{
 	switch ((enum seccomp_op)k->op) {
 	case SECCOMP_EQ:
 		bpf_test(c->bpf, BPF_JEQ, k->value, match, miss);
@@ -74,108 +115,213 @@ static unsigned place_check(struct compiler *c, const struct seccomp_check *k,
 		break;
 	case SECCOMP_ANY:
 		bpf_test(c->bpf, BPF_JSET, k->mask, match, miss);
-		return bpf_load(c->bpf, low);
+		break;
 	case SECCOMP_END:
 		break;
 	}
-	if (k->mask)
-		bpf_and(c->bpf, k->mask);
-	return bpf_load(c->bpf, low);
+	return (struct entry){ .check = k, .loaded = c->bpf->n };
 }
 
-/* The groups from the last to the first, each falling to the one after it. */
-static unsigned place_rule(struct compiler *c, const struct seccomp_rule *r)
+static unsigned find_outcome(struct compiler *c, uint32_t verdict,
+			     const struct seccomp_check *checks)
 {
-	unsigned next = place_return(c, r->verdict), match = 0;
-	size_t n = 0;
-
-	while (r->checks && r->checks[n].op != SECCOMP_END)
-		n++;
-	for (size_t end = n; end > 0;) {
-		size_t start = end - 1;
-
-		while (start > 0 && r->checks[start - 1].and)
-			start--;
-		match = place_return(c, r->checks[end - 1].verdict);
-		for (size_t i = end; i > start; i--)
-			match = place_check(c, &r->checks[i - 1], match, next);
-		next = match;
-		end = start;
+	for (unsigned i = 1; i <= c->n_outcomes; i++)
+		if (c->outcomes[i].verdict == verdict &&
+		    c->outcomes[i].checks == checks)
+			return i;
+	if (c->n_outcomes == OUTCOMES_MAX) {
+		c->bpf->full = true;
+		return OUTCOMES_MAX;
 	}
-	return next;
+	c->outcomes[++c->n_outcomes] = (struct outcome){ verdict, checks, 0 };
+	return c->n_outcomes;
 }
 
-static void find_ranges(struct compiler *c, const unsigned *places,
-			unsigned fallback)
+static unsigned place_return(struct compiler *c, uint32_t verdict)
 {
-	unsigned last = 0;
+	struct outcome *o = &c->outcomes[find_outcome(c, verdict, NULL)];
 
-	for (uint32_t nr = 0; nr <= SECCOMP_NUMBERS; nr++) {
-		unsigned place = fallback;
+	if (!o->place)
+		o->place = bpf_return(c->bpf, verdict);
+	return o->place;
+}
 
-		if (nr < SECCOMP_NUMBERS && places[nr])
-			place = places[nr];
-		if (place != last)
-			c->ranges[c->n_ranges++] =
-				(struct range){ .from = nr, .place = place };
-		last = place;
+static const struct seccomp_check *
+last_group(const struct seccomp_check *first, const struct seccomp_check *end)
+{
+	const struct seccomp_check *k = end - 1;
+
+	while (k > first && k[-1].and)
+		k--;
+	return k;
+}
+
+/* The start of the last groups that have the check at `depth` in common. */
+static const struct seccomp_check *
+last_alike(const struct seccomp_check *first, const struct seccomp_check *end,
+	   unsigned depth)
+{
+	const struct seccomp_check *from = last_group(first, end);
+	const struct seccomp_check *k = from + depth, *before;
+
+	while (from > first) {
+		before = last_group(first, from);
+		if (before + depth >= from || !same_check(before + depth, k))
+			break;
+		from = before;
 	}
+	return from;
 }
 
-static unsigned place_search(struct compiler *c, unsigned lo, unsigned hi)
+/*
+ * Groups of which the first checks, `depth` of them, are the same and match:
+ * from the last to the first, each falling to the one after it, and neighbours
+ * that go on with the same check sharing it.
+ */
+static struct entry place_groups(struct compiler *c,
+				 const struct seccomp_check *first,
+				 const struct seccomp_check *end,
+				 unsigned depth, struct entry *miss)
 {
-	unsigned mid = lo + (hi - lo + 1) / 2, below, above;
+	struct entry own, inner, *next = miss;
+	const struct seccomp_check *from, *k;
+	unsigned missed;
 
-	if (lo == hi)
-		return c->ranges[lo].place;
-	above = place_search(c, mid, hi);
-	below = place_search(c, lo, mid - 1);
-	return bpf_test(c->bpf, BPF_JGE, c->ranges[mid].from, above, below);
+	for (; end > first; end = from) {
+		from = last_group(first, end);
+		k = from + depth;
+		if (k == end) {
+			own = (struct entry){
+				.place = place_return(c, k[-1].verdict),
+			};
+		} else {
+			from = last_alike(first, end, depth);
+			/* At once, for a load right before what it is for. */
+			missed = enter(c, next, k);
+			inner = place_groups(c, from, end, depth + 1, next);
+			own = place_test(c, k, enter(c, &inner, k), missed);
+		}
+		next = &own;
+	}
+	return *next;
 }
 
-static int check_filter(const struct seccomp_filter *filter, struct err *e)
+static unsigned place_checks(struct compiler *c, uint32_t verdict,
+			     const struct seccomp_check *checks)
 {
-	bool seen[SECCOMP_NUMBERS] = { false };
+	struct entry otherwise = { .place = place_return(c, verdict) };
+	const struct seccomp_check *end = checks;
+	struct entry first;
 
-	if (filter->fallback == VERDICT_ALLOW)
-		return err_kind(e, ERR_BUG, "a filter that allows by default");
+	while (end->op != SECCOMP_END)
+		end++;
+	first = place_groups(c, checks, end, 0, &otherwise);
+	return enter(c, &first, NULL);
+}
+
+static unsigned place_outcome(struct compiler *c, unsigned nr)
+{
+	struct outcome *o = &c->outcomes[c->outcome_of[nr]];
+
+	if (!o->place)
+		o->place = o->checks ?
+			place_checks(c, o->verdict, o->checks) :
+			place_return(c, o->verdict);
+	return o->place;
+}
+
+/* Fills outcome_of[] and end. */
+static int find_outcomes(struct compiler *c,
+			 const struct seccomp_filter *filter, struct err *e)
+{
+	unsigned fallback = find_outcome(c, filter->fallback, NULL);
+
 	for (size_t i = 0; i < filter->n; i++) {
 		const struct seccomp_rule *r = &filter->rules[i];
 
-		if (r->nr >= SECCOMP_NUMBERS || seen[r->nr])
+		if (r->nr >= SECCOMP_NUMBERS || c->outcome_of[r->nr])
 			return err_kind(e, ERR_BUG,
 					"rule for %s: number %u twice or too "
 					"large", r->name, r->nr);
-		seen[r->nr] = true;
+		c->outcome_of[r->nr] =
+			(uint8_t)find_outcome(c, r->verdict, r->checks);
+		if (c->end <= r->nr)
+			c->end = r->nr + 1;
 	}
+	for (unsigned nr = 0; nr <= c->end; nr++)
+		if (!c->outcome_of[nr])
+			c->outcome_of[nr] = (uint8_t)fallback;
 	return 0;
+}
+
+/* A range ends where neither the next number nor the one behind it has the
+ * outcome of the first: a lone exception is cheaper than two more ranges. */
+static void find_ranges(struct compiler *c)
+{
+	const uint8_t *of = c->outcome_of;
+
+	for (unsigned nr = 0; nr <= c->end; nr++) {
+		unsigned first = of[nr], exceptions = 0;
+
+		c->ranges[c->n_ranges++] = (uint16_t)nr;
+		while (of[nr + 1] == first ||
+		       (of[nr + 2] == first && exceptions++ < EXCEPTIONS_MAX))
+			nr += of[nr + 1] == first ? 1 : 2;
+	}
+	c->ranges[c->n_ranges] = (uint16_t)(c->end + 1);
+}
+
+static unsigned place_range(struct compiler *c, unsigned first, unsigned end)
+{
+	unsigned next = place_outcome(c, first);
+
+	for (unsigned nr = end - 1; nr > first; nr--)
+		if (c->outcome_of[nr] != c->outcome_of[first])
+			next = bpf_test(c->bpf, BPF_JEQ, nr,
+					place_outcome(c, nr), next);
+	return next;
+}
+
+/* It is the numbers that are halved, not the ranges, because each of them is
+ * looked up once (see above). */
+static unsigned place_search(struct compiler *c, unsigned lo, unsigned hi)
+{
+	unsigned middle = (c->ranges[lo] + c->ranges[hi + 1]) / 2U;
+	unsigned mid = lo + 1, below, above;
+
+	if (lo == hi)
+		return place_range(c, c->ranges[lo], c->ranges[lo + 1]);
+	while (mid < hi && c->ranges[mid] < middle)
+		mid++;
+	above = place_search(c, mid, hi);
+	below = place_search(c, lo, mid - 1);
+	return bpf_test(c->bpf, BPF_JGE, c->ranges[mid], above, below);
 }
 
 int seccomp_compile(const struct seccomp_filter *filter, struct bpf *ret,
 		    struct err *e)
 {
 	struct compiler c = { .bpf = ret };
-	unsigned places[SECCOMP_NUMBERS] = { 0 };
-	unsigned kill, fallback, root;
+	unsigned kill, root;
 
-	if (check_filter(filter, e) < 0)
-		return -1;
+	if (filter->fallback == VERDICT_ALLOW)
+		return err_kind(e, ERR_BUG, "a filter that allows by default");
 	ret->n = 0;
 	ret->full = false;
-	kill = place_return(&c, VERDICT_KILL);
-	fallback = place_return(&c, filter->fallback);
-	for (size_t i = 0; i < filter->n; i++)
-		places[filter->rules[i].nr] = place_rule(&c, &filter->rules[i]);
-	find_ranges(&c, places, fallback);
+	if (find_outcomes(&c, filter, e) < 0)
+		return -1;
+	find_ranges(&c);
 	root = place_search(&c, 0, c.n_ranges - 1);
 	if (root != ret->n)
 		bpf_goto(ret, root);
 	root = bpf_load(ret, offsetof(struct seccomp_data, nr));
+	kill = bpf_return(ret, VERDICT_KILL);
 	bpf_test(ret, BPF_JEQ, NATIVE_ARCH, root, kill);
 	bpf_load(ret, offsetof(struct seccomp_data, arch));
 	if (ret->full)
 		return err_kind(e, ERR_BUG, "a filter of more than %d "
-				"instructions", BPF_LENGTH_MAX);
+				"instructions or %d outcomes", BPF_LENGTH_MAX,
+				OUTCOMES_MAX);
 	return 0;
 }
 

@@ -3,11 +3,11 @@
  * pid 1: see init.h.
  *
  * Life: it waits for its ids (started by root), applies the steps, reports,
- * waits for the word to go, gives everything up, executes the command, and
+ * gives everything up, waits for the word to go, executes the command, and
  * then reaps, with nothing but its socket to the parent open.  When the command
- * ends it says so and exits, and the kernel kills whatever is left inside; the
- * same happens when the parent is gone, or when the host has taken a cover or
- * a guard away (hold.c).
+ * ends it kills whatever is left inside, says so and exits; when the parent is
+ * gone, or when the host has taken a cover or a guard away (hold.c), it just
+ * exits, and the kernel does the killing.
  *
  * It shares no descriptor with the agent, is not dumpable, and has the agent's
  * filter and no capability, so there is nothing to be had from it.
@@ -64,13 +64,10 @@ static int init_identity(struct init *in, const struct step *s, struct err *e)
 	return userns_write_maps(proc_fd, &uids, &gids, true, e);
 }
 
-/* Descriptors to the parent; then its word. */
 static int init_report(struct init *in, const struct step *s, struct err *e)
 {
-	static struct control_in go;	/* outlives the step: holds the PEM */
 	struct control_note note = { .kind = CONTROL_PREPARED };
 	int fds[CONTROL_FDS_MAX] = { in->tcp_fd, in->dns_fd, in->pty.master };
-	int rc;
 
 	(void)s;
 	if (hold_begin(in, e) < 0)
@@ -81,6 +78,15 @@ static int init_report(struct init *in, const struct step *s, struct err *e)
 	close_fd(&in->tcp_fd);
 	close_fd(&in->dns_fd);
 	close_fd(&in->pty.master);
+	return 0;
+}
+
+static int init_go(struct init *in, const struct step *s, struct err *e)
+{
+	static struct control_in go;	/* outlives the step: holds the PEM */
+	int rc;
+
+	(void)s;
 	rc = control_receive(in->control_fd, &go, false, e);
 	if (rc == 0)
 		_exit(0);	/* the parent changed its mind, or is gone */
@@ -117,12 +123,13 @@ static int (*const apply[STEP_KINDS])(struct init *in, const struct step *s,
 	[STEP_CAPTURE] = box_capture,
 	[STEP_PTY] = special_pty,
 	[STEP_REPORT] = init_report,
-	[STEP_CERTIFICATE] = special_certificate,
 	[STEP_LIMITS] = confinement_limits,
 	[STEP_FORGET] = confinement_forget,
 	[STEP_CAPABILITIES] = confinement_capabilities,
 	[STEP_LANDLOCK] = confinement_landlock,
 	[STEP_SECCOMP] = confinement_seccomp,
+	[STEP_GO] = init_go,
+	[STEP_CERTIFICATE] = special_certificate,
 	[STEP_COMMAND] = spawn_command,
 };
 
@@ -169,6 +176,14 @@ static void tell(struct init *in, enum control_kind kind, int value)
 		_exit(LAUNCH_FAILED);
 }
 
+/* Killed at once: a process that was told to die makes no other. */
+static void kill_the_rest(void)
+{
+	(void)kill(-1, SIGKILL);
+	while (waitpid(-1, NULL, __WALL) >= 0 || errno == EINTR)
+		;
+}
+
 /* Everything that ended; also what was adopted from below. */
 static void reap(struct init *in)
 {
@@ -184,6 +199,7 @@ static void reap(struct init *in)
 			tell(in, CONTROL_STOPPED, WSTOPSIG(status));
 			continue;
 		}
+		kill_the_rest();
 		tell(in, CONTROL_EXITED, status);
 		_exit(0);
 	}
@@ -264,7 +280,7 @@ _Noreturn void init_run(const struct plan *plan, int control_fd,
 		.stdio_fd = { stdio_fd[0], stdio_fd[1], stdio_fd[2] },
 		.host_dev_fd = -1, .cover_dir_fd = -1, .cover_file_fd = -1,
 		.devpts_fd = -1, .tcp_fd = -1, .dns_fd = -1,
-		.pty = { .master = -1, .slave = -1 }, .trust_fd = -1,
+		.pty = { .master = -1, .slave = -1 }, .ca_fd = -1,
 		.bundle_fd = -1, .signal_fd = -1, .mounts_fd = -1,
 		.status = LAUNCH_FAILED,
 	};

@@ -22,8 +22,7 @@ struct init {
 	int devpts_fd;
 	int tcp_fd, dns_fd;
 	struct pty pty;
-	int trust_fd;		/* /etc/stockade, writable, attached nowhere */
-	int bundle_fd;		/* the host's certificates */
+	int ca_fd, bundle_fd;	/* this run's certificate goes there */
 	const char *ca;		/* PEM, while STEP_CERTIFICATE runs */
 	size_t ca_n;
 	mode_t umask;		/* the caller's */

@@ -5,7 +5,7 @@
  *	plan_build()		looks at the host; the result is data
  *	sandbox_start()		makes the process that will be pid 1, and returns
  *	sandbox_prepared()	that process has applied the plan's steps
- *	sandbox_go()		it gives everything up, and executes the command
+ *	sandbox_go()		it has given everything up: the command executes
  *
  * The plan is an ordered list of steps (plan.h): it can be printed, compared,
  * and each step can be made to fail.  sandbox_start() returns at once, so that
@@ -80,6 +80,7 @@ struct sandbox {
 	int pty_fd;		/* owned; master of the inner pty, or -1 */
 	int relay_fd[3];	/* owned; where standard descriptor i is a socket
 				   the pipe that is to be relayed to it, or -1 */
+	bool empty;		/* only pid 1 is left, and is ending */
 	int status;		/* after a failure: LAUNCH_* */
 };
 
@@ -92,7 +93,8 @@ must_check int sandbox_go(struct sandbox *sb, struct sv ca_pem, struct err *e);
 
 enum sandbox_event_kind {
 	SANDBOX_NOTHING = 0,
-	SANDBOX_EXITED,		/* value is the command's wait status */
+	SANDBOX_EXITED,		/* value is the command's wait status; nothing
+				   of the agent's runs any more */
 	SANDBOX_STOPPED,	/* value is the signal that stopped the command */
 	SANDBOX_BROKEN,		/* pid 1 has ended it, and says why */
 	SANDBOX_LOST,		/* pid 1 is gone without a word */
@@ -108,7 +110,8 @@ struct sandbox_event {
 struct sandbox_event sandbox_next(struct sandbox *sb);
 /* To the command's process group (SIGCONT also continues a stopped one). */
 must_check int sandbox_signal(struct sandbox *sb, int signal, struct err *e);
-/* Kills everything inside, waits until it is gone, and closes what is open. */
+/* Kills everything inside, waits until it is gone, and closes what is open.
+ * After SANDBOX_EXITED only the kernel's clearing up is left to wait for. */
 void sandbox_kill(struct sandbox *sb);
 
 #endif

@@ -85,14 +85,15 @@ static void plan_confinement(struct builder *b)
 	add(b, STEP_CAPTURE, "the new network, and no other, from here");
 	add(b, STEP_PTY, b->plan->wants_pty ?
 	    "a session with a terminal of its own" : "a session of its own");
-	add(b, STEP_REPORT, "descriptors to the parent; wait for its word");
-	if (b->plan->wants_ca)
-		add(b, STEP_CERTIFICATE, "this run's authority is trusted");
+	add(b, STEP_REPORT, "descriptors to the parent");
 	add(b, STEP_LIMITS, "no core file, signals, umask, personality");
 	add(b, STEP_FORGET, "wipe the caller's environment; undumpable");
 	add(b, STEP_CAPABILITIES, "all sets empty, no_new_privs");
 	add(b, STEP_LANDLOCK, "this root only; written where granted");
 	add(b, STEP_SECCOMP, "the agent's filter");
+	add(b, STEP_GO, "wait for the parent's word");
+	if (b->plan->wants_ca)
+		add(b, STEP_CERTIFICATE, "this run's authority is trusted");
 	builder_step(b, STEP_COMMAND, sv_str(b->plan->path),
 		     SV("the command"))->flags = STEP_SYSTEM;
 }

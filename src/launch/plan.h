@@ -43,13 +43,14 @@
 	STEP(HOSTNAME, "hostname")                                    \
 	STEP(CAPTURE, "capture")	/* ... stands: enter it */     \
 	STEP(PTY, "pty")		/* for the command's stdio */  \
-	STEP(REPORT, "report")		/* descriptors to the parent; go */ \
-	STEP(CERTIFICATE, "certificate")                              \
+	STEP(REPORT, "report")		/* descriptors to the parent */ \
 	STEP(LIMITS, "limits")                                        \
 	STEP(FORGET, "forget")		/* the caller's environment */ \
 	STEP(CAPABILITIES, "capabilities")                            \
 	STEP(LANDLOCK, "landlock")                                    \
 	STEP(SECCOMP, "seccomp")                                      \
+	STEP(GO, "go")			/* the parent's word */        \
+	STEP(CERTIFICATE, "certificate")                              \
 	STEP(COMMAND, "command")
 
 #define PLAN_STEP_KIND(NAME, word) STEP_##NAME,

@@ -242,6 +242,7 @@ struct sandbox_event sandbox_next(struct sandbox *sb)
 		ev.kind = SANDBOX_BROKEN;
 	if (rc > 0)
 		ev.value = in.note.value;
+	sb->empty |= ev.kind == SANDBOX_EXITED;
 	if (ev.kind == SANDBOX_BROKEN)
 		ev.why = in.note.err;
 	return ev;
@@ -261,7 +262,9 @@ void sandbox_kill(struct sandbox *sb)
 	struct process_end end;
 	struct err ignored;
 
-	if (sb->pidfd >= 0) {
+	/* An empty one needs no waiting, but whoever will reap it. */
+	if (sb->pidfd >= 0 &&
+	    !(sb->empty && process_orphans_are_reaped())) {
 		(void)!process_signal(sb->pidfd, SIGKILL, &ignored);
 		(void)!process_wait(sb->pidfd, &end, &ignored);
 	}

@@ -95,7 +95,8 @@ int special_proc(struct init *in, const struct step *s, struct err *e)
 }
 
 /* The bundle of this run over one of the host's. */
-static int replace_bundle(struct init *in, const char *path, struct err *e)
+static int replace_bundle(struct init *in, const char *path, int *host_fd,
+			  struct err *e)
 {
 	struct err absent;
 	auto_fd int at_fd = path_open_in(in->root_fd, sv_str(path), O_PATH,
@@ -104,10 +105,9 @@ static int replace_bundle(struct init *in, const char *path, struct err *e)
 
 	if (at_fd < 0)
 		return 0;
-	if (in->bundle_fd < 0)
-		in->bundle_fd = path_open_in(in->root_fd, sv_str(path),
-					     O_RDONLY, e);
-	if (in->bundle_fd < 0)
+	if (*host_fd < 0)
+		*host_fd = path_open_in(in->root_fd, sv_str(path), O_RDONLY, e);
+	if (*host_fd < 0)
 		return -1;
 	tree_fd = root_clone(in, in->root_fd, TRUST_DIR "/bundle.pem", false,
 			     e);
@@ -118,32 +118,20 @@ static int replace_bundle(struct init *in, const char *path, struct err *e)
 	return root_attach(in, tree_fd, at_fd, "", e);
 }
 
-/* The certificate comes late, when the root is read-only: a copy of the one
- * directory, attached nowhere, stays writable for pid 1 until then. */
-int special_trust(struct init *in, const struct step *s, struct err *e)
+static int copy_bundle(int from_fd, int to_fd, struct err *e)
 {
-	auto_fd int dir_fd = path_make_dirs(in->root_fd, init_below(s->target),
-					    e);
-	auto_fd int file_fd = -1;
+	ssize_t n = 1;
 
-	if (dir_fd < 0)
-		return -1;
-	file_fd = path_make_file(in->root_fd, SV(TRUST_DIR "/bundle.pem"),
-				 0644, e);
-	if (file_fd < 0)
-		return -1;
-	in->trust_fd = root_clone(in, dir_fd, "", false, e);
-	if (in->trust_fd < 0)
-		return -1;
-	for (size_t i = 0; i < countof(bundles); i++)
-		if (replace_bundle(in, bundles[i], e) < 0)
-			return err_ctx(e, "/%s", bundles[i]);
-	return 0;
+	while (from_fd >= 0 && n > 0)
+		n = sendfile(to_fd, from_fd, NULL, 1 << 20);
+	if (n < 0)
+		return err_sys(e, "copy the system's certificates");
+	return io_write_all(to_fd, SV("\n"), e);
 }
 
-static int open_trusted(struct init *in, const char *name, struct err *e)
+static int open_trusted(int dir_fd, const char *name, struct err *e)
 {
-	int fd = openat(in->trust_fd, name, O_WRONLY | O_CREAT | O_CLOEXEC |
+	int fd = openat(dir_fd, name, O_WRONLY | O_CREAT | O_CLOEXEC |
 			O_NOFOLLOW, 0644);
 
 	if (fd < 0)
@@ -151,35 +139,47 @@ static int open_trusted(struct init *in, const char *name, struct err *e)
 	return fd;
 }
 
-static int copy_bundle(struct init *in, int to_fd, struct err *e)
+/* The certificate comes last, when the root is read-only and pid 1 confined:
+ * both files are opened now, in a copy of the one directory that is attached
+ * nowhere, and written then. */
+static int open_trust(struct init *in, int dir_fd, struct err *e)
 {
-	ssize_t n = 1;
+	auto_fd int copy_fd = root_clone(in, dir_fd, "", false, e);
 
-	while (in->bundle_fd >= 0 && n > 0)
-		n = sendfile(to_fd, in->bundle_fd, NULL, 1 << 20);
-	if (n < 0)
-		return err_sys(e, "copy the system's certificates");
-	return 0;
+	if (copy_fd < 0)
+		return -1;
+	in->ca_fd = open_trusted(copy_fd, "ca.pem", e);
+	if (in->ca_fd < 0)
+		return -1;
+	in->bundle_fd = open_trusted(copy_fd, "bundle.pem", e);
+	return in->bundle_fd < 0 ? -1 : 0;
+}
+
+int special_trust(struct init *in, const struct step *s, struct err *e)
+{
+	auto_fd int dir_fd = path_make_dirs(in->root_fd, init_below(s->target),
+					    e);
+	auto_fd int host_fd = -1;
+
+	if (dir_fd < 0 || open_trust(in, dir_fd, e) < 0)
+		return -1;
+	for (size_t i = 0; i < countof(bundles); i++)
+		if (replace_bundle(in, bundles[i], &host_fd, e) < 0)
+			return err_ctx(e, "/%s", bundles[i]);
+	return copy_bundle(host_fd, in->bundle_fd, e);
 }
 
 int special_certificate(struct init *in, const struct step *s, struct err *e)
 {
-	auto_fd int alone_fd = open_trusted(in, "ca.pem", e);
-	auto_fd int bundle_fd = alone_fd < 0 ? -1 :
-				open_trusted(in, "bundle.pem", e);
 	struct sv pem = sv_of(in->ca, in->ca_n);
 
 	(void)s;
-	if (bundle_fd < 0)
-		return -1;
 	if (pem.n == 0)
 		return err_kind(e, ERR_BUG, "no certificate came");
-	if (io_write_all(alone_fd, pem, e) < 0 ||
-	    copy_bundle(in, bundle_fd, e) < 0 ||
-	    io_write_all(bundle_fd, SV("\n"), e) < 0 ||
-	    io_write_all(bundle_fd, pem, e) < 0)
+	if (io_write_all(in->ca_fd, pem, e) < 0 ||
+	    io_write_all(in->bundle_fd, pem, e) < 0)
 		return -1;
-	close_fd(&in->trust_fd);
+	close_fd(&in->ca_fd);
 	close_fd(&in->bundle_fd);
 	return 0;
 }

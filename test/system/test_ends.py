@@ -3,6 +3,7 @@
 import os
 import signal
 import subprocess
+import sys
 import time
 
 import pytest
@@ -38,12 +39,42 @@ def test_the_time_limit(stockade):
     assert stockade.run("true", policy="limit time 30s\n").status == 0
 
 
-def test_orphans_end_with_the_run(stockade):
+def test_orphans_end_before_the_run_does(stockade):
     result = stockade.sh("setsid sleep 71.25 & setsid nohup sleep 71.25 & "
                          "exit 3")
+    assert not processes("sleep 71.25")     # at once, not soon
     assert result.status == 3
     assert result.seconds < 10
-    assert eventually(lambda: not processes("sleep 71.25"))
+
+
+def test_what_makes_more_and_more_processes_ends_too(stockade):
+    (stockade.cwd / "breed").write_text(
+        "while :; do setsid sleep 71.75 & done\n")
+    result = stockade.sh("setsid sh ./breed & setsid sh ./breed & "
+                         "sleep 0.2; exit 4")
+    assert not processes("sleep 71.75") and not processes("./breed")
+    assert result.status == 4
+
+
+# The first process of a container that reaps nobody but its own child.
+CARELESS_INIT = """
+import os, subprocess, sys
+for _ in range(3):
+    subprocess.run(sys.argv[1:], check=True, stdin=subprocess.DEVNULL)
+for pid in filter(str.isdigit, os.listdir("/proc")):
+    with open(f"/proc/{pid}/stat") as stat:
+        print(pid, stat.read().rpartition(") ")[2][0])
+"""
+
+
+def test_nothing_is_left_to_reap_in_a_container(stockade):
+    who = [] if os.getuid() == 0 else ["--user", "--map-current-user"]
+    done = subprocess.run(
+        ["unshare", *who, "--pid", "--fork", "--mount-proc", sys.executable,
+         "-c", CARELESS_INIT, *stockade.argv("sh", "-c", "sleep 9 & true")],
+        cwd=stockade.cwd, env=stockade.env, check=True, text=True,
+        stdout=subprocess.PIPE)
+    assert done.stdout.split() == ["1", "R"], done.stdout
 
 
 def test_output_is_whole(stockade):
