@@ -38,7 +38,7 @@ unsigned bpf_return(struct bpf *b, uint32_t value)
 
 /* The instruction about to be emitted is followed by b->n others: it jumps
  * over all but the last `to` of them. */
-unsigned bpf_goto(struct bpf *b, unsigned to)
+static unsigned emit_goto(struct bpf *b, unsigned to)
 {
 	return emit(b, (struct sock_filter){
 		.code = BPF_JMP | BPF_JA, .k = b->n - to,
@@ -50,9 +50,9 @@ unsigned bpf_test(struct bpf *b, uint16_t code, uint32_t value, unsigned yes,
 {
 	/* Two, because the second long jump pushes the first target away. */
 	if (b->n - yes > JUMP_MAX - 1)
-		yes = bpf_goto(b, yes);
+		yes = emit_goto(b, yes);
 	if (b->n - no > JUMP_MAX)
-		no = bpf_goto(b, no);
+		no = emit_goto(b, no);
 	return emit(b, (struct sock_filter){
 		.code = (uint16_t)(BPF_JMP | BPF_K | code),
 		.jt = (uint8_t)(b->n - yes), .jf = (uint8_t)(b->n - no),

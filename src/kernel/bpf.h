@@ -32,7 +32,6 @@ struct bpf {
 unsigned bpf_load(struct bpf *b, uint32_t offset);
 unsigned bpf_and(struct bpf *b, uint32_t mask);
 unsigned bpf_return(struct bpf *b, uint32_t value);
-unsigned bpf_goto(struct bpf *b, unsigned to);
 /* code is BPF_JEQ, BPF_JGT, BPF_JGE or BPF_JSET. */
 unsigned bpf_test(struct bpf *b, uint16_t code, uint32_t value,
 		  unsigned yes, unsigned no);

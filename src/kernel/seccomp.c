@@ -3,11 +3,14 @@
  * Rules to a program: see seccomp.h.
  *
  * The program asks for the architecture, then finds the range of numbers that
- * the call is in by bisection; neighbours with the same outcome are one range.
+ * the call is in by bisection; neighbours with the same outcome are one range,
+ * also around a few exceptions.
+ *
  * A call whose outcome depends on its number alone costs nothing after all:
- * the kernel (5.11) recognises it when the filter is installed.  For that it
- * runs the program once for every number, which with the translation of each
- * instruction is what a launch waits for: both are kept few.
+ * the kernel (5.11) recognises it when the filter is installed, for which it
+ * runs the program with every number.  It translates each instruction as well,
+ * in several passes.  Every launch waits for that: hence one copy of what
+ * several calls share, and no argument loaded or asked about twice.
  */
 #include "seccomp.h"
 
@@ -31,15 +34,15 @@ _Static_assert(__BYTE_ORDER == __LITTLE_ENDIAN, "offset of the low half");
 
 enum {
 	OUTCOMES_MAX = 64,
-	EXCEPTIONS_MAX = 2,
+	EXCEPTIONS_MAX = 2,	/* more would be found faster by bisection */
 };
 
-/* What becomes of a call.  It is in the program once, from when it is first
- * jumped to. */
+/* What becomes of a call.  It is in the program once, next to what jumps to it
+ * first. */
 struct outcome {
 	uint32_t verdict;
 	const struct seccomp_check *checks;
-	unsigned place;		/* 0 until then */
+	unsigned place;		/* 0 before that */
 };
 
 struct compiler {
@@ -79,12 +82,8 @@ static bool same_check(const struct seccomp_check *a,
 	       a->value == b->value;
 }
 
-static unsigned place_load(struct compiler *c, const struct entry *to)
+static unsigned place_load(struct compiler *c, const struct seccomp_check *k)
 {
-	const struct seccomp_check *k = to->check;
-
-	if (to->loaded != c->bpf->n)
-		bpf_goto(c->bpf, to->loaded);
 	if (load_mask(k))
 		bpf_and(c->bpf, load_mask(k));
 	return bpf_load(c->bpf, (uint32_t)(offsetof(struct seccomp_data, args) +
@@ -98,7 +97,7 @@ static unsigned enter(struct compiler *c, struct entry *to,
 	if (to->check && from && same_load(to->check, from))
 		return to->loaded;
 	if (!to->place)
-		to->place = place_load(c, to);
+		to->place = place_load(c, to->check);
 	return to->place;
 }
 
@@ -196,7 +195,7 @@ static struct entry place_groups(struct compiler *c,
 			};
 		} else {
 			from = last_alike(first, end, depth);
-			/* At once, for a load right before what it is for. */
+			/* At once: a load is right before what it is for. */
 			missed = enter(c, next, k);
 			inner = place_groups(c, from, end, depth + 1, next);
 			own = place_test(c, k, enter(c, &inner, k), missed);
@@ -223,10 +222,10 @@ static unsigned place_outcome(struct compiler *c, unsigned nr)
 {
 	struct outcome *o = &c->outcomes[c->outcome_of[nr]];
 
+	if (!o->checks)
+		return place_return(c, o->verdict);
 	if (!o->place)
-		o->place = o->checks ?
-			place_checks(c, o->verdict, o->checks) :
-			place_return(c, o->verdict);
+		o->place = place_checks(c, o->verdict, o->checks);
 	return o->place;
 }
 
@@ -271,6 +270,7 @@ static void find_ranges(struct compiler *c)
 	c->ranges[c->n_ranges] = (uint16_t)(c->end + 1);
 }
 
+/* Of the numbers from first to end - 1. */
 static unsigned place_range(struct compiler *c, unsigned first, unsigned end)
 {
 	unsigned next = place_outcome(c, first);
@@ -282,8 +282,8 @@ static unsigned place_range(struct compiler *c, unsigned first, unsigned end)
 	return next;
 }
 
-/* It is the numbers that are halved, not the ranges, because each of them is
- * looked up once (see above). */
+/* Its start is what is placed last.  It is the numbers that are halved, not the
+ * ranges: the kernel looks each of them up once. */
 static unsigned place_search(struct compiler *c, unsigned lo, unsigned hi)
 {
 	unsigned middle = (c->ranges[lo] + c->ranges[hi + 1]) / 2U;
@@ -302,7 +302,7 @@ int seccomp_compile(const struct seccomp_filter *filter, struct bpf *ret,
 		    struct err *e)
 {
 	struct compiler c = { .bpf = ret };
-	unsigned kill, root;
+	unsigned kill, start;
 
 	if (filter->fallback == VERDICT_ALLOW)
 		return err_kind(e, ERR_BUG, "a filter that allows by default");
@@ -311,12 +311,10 @@ int seccomp_compile(const struct seccomp_filter *filter, struct bpf *ret,
 	if (find_outcomes(&c, filter, e) < 0)
 		return -1;
 	find_ranges(&c);
-	root = place_search(&c, 0, c.n_ranges - 1);
-	if (root != ret->n)
-		bpf_goto(ret, root);
-	root = bpf_load(ret, offsetof(struct seccomp_data, nr));
+	(void)place_search(&c, 0, c.n_ranges - 1);
+	start = bpf_load(ret, offsetof(struct seccomp_data, nr));
 	kill = bpf_return(ret, VERDICT_KILL);
-	bpf_test(ret, BPF_JEQ, NATIVE_ARCH, root, kill);
+	bpf_test(ret, BPF_JEQ, NATIVE_ARCH, start, kill);
 	bpf_load(ret, offsetof(struct seccomp_data, arch));
 	if (ret->full)
 		return err_kind(e, ERR_BUG, "a filter of more than %d "

@@ -253,7 +253,10 @@ static void test_agent_personality_and_prctl(void)
 	FAILS(EPERM, prctl, PR_SET_MM, 0, 0, 0);
 }
 
-/* Every number, three architectures, arguments of every kind. */
+enum { NUMBERS = SECCOMP_NUMBERS + 16, VALUES_MAX = 128 };
+
+/* Every number and some beyond, three architectures, arguments of every
+ * kind. */
 static unsigned disagreements(const struct seccomp_filter *f)
 {
 	static const uint32_t archs[] = { NATIVE, AUDIT_ARCH_I386,
@@ -266,15 +269,15 @@ static unsigned disagreements(const struct seccomp_filter *f)
 	};
 	unsigned wrong = 0;
 
-	for (int i = 0; i < 2 * 513; i++)
+	for (int i = 0; i < 2 * NUMBERS; i++)
 		for (size_t a = 0; a < countof(archs); a++)
 			for (size_t v = 0; v < countof(values) * 9; v++) {
 				uint64_t x = values[v / 9];
 				uint64_t y = values[v * 7 % countof(values)];
 				uint64_t z = values[v * 3 % countof(values)];
 				struct seccomp_data d = {
-					.nr = i < 513 ? i :
-						0x40000000 + i - 513,
+					.nr = i < NUMBERS ? i :
+						0x40000000 + i - NUMBERS,
 					.arch = archs[a],
 					.args = { x, y, z, y, x, z },
 				};
@@ -285,14 +288,75 @@ static unsigned disagreements(const struct seccomp_filter *f)
 	return wrong;
 }
 
+static size_t add_value(uint64_t *values, size_t n, uint64_t value)
+{
+	for (size_t i = 0; i < n; i++)
+		if (values[i] == value)
+			return n;
+	if (n < VALUES_MAX)
+		values[n++] = value;
+	return n;
+}
+
+/* What the checks ask for, and what is next to it. */
+static size_t interesting(const struct seccomp_check *k, uint64_t *values)
+{
+	size_t n = 0;
+
+	n = add_value(values, n, 0);
+	n = add_value(values, n, UINT64_MAX);
+	for (; k->op != SECCOMP_END; k++) {
+		uint32_t v = k->op == SECCOMP_ANY ? k->mask : k->value;
+
+		n = add_value(values, n, v);
+		n = add_value(values, n, v ^ 1);
+		n = add_value(values, n, v | ~(k->mask ? k->mask : ~0U));
+	}
+	return n;
+}
+
+/* All of them in all the arguments that the rule looks at. */
+static unsigned disagreements_of(const struct seccomp_filter *f,
+				 const struct seccomp_rule *r)
+{
+	uint64_t values[VALUES_MAX];
+	size_t n = interesting(r->checks, values), cases = 1;
+	bool used[6] = { false };
+	unsigned wrong = 0;
+
+	for (const struct seccomp_check *k = r->checks; k->op; k++) {
+		cases *= used[k->arg] ? 1 : n;
+		used[k->arg] = true;
+	}
+	for (size_t i = 0; i < cases; i++) {
+		struct seccomp_data d = { .nr = (int)r->nr, .arch = NATIVE };
+		size_t rest = i;
+
+		for (size_t a = 0; a < countof(used); a++)
+			if (used[a]) {
+				d.args[a] = values[rest % n];
+				rest /= n;
+			}
+		wrong += machine_run(&prog, &d, NULL) !=
+			 machine_expect(f, NATIVE, &d);
+	}
+	return wrong;
+}
+
+static void check_filter(const struct seccomp_filter *f)
+{
+	CHECK(compile(f));
+	CHECK_INT(disagreements(f), 0);
+	for (size_t i = 0; i < f->n; i++)
+		if (f->rules[i].checks)
+			CHECK_INT(disagreements_of(f, &f->rules[i]), 0);
+}
+
 static void test_every_filter_agrees_with_its_tables(void)
 {
-	for (enum confine_role r = CONFINE_EDGE; r < CONFINE_ROLES; r++) {
-		CHECK(compile(confine_filter(r)));
-		CHECK_INT(disagreements(confine_filter(r)), 0);
-	}
-	CHECK(compile(filter_agent()));
-	CHECK_INT(disagreements(filter_agent()), 0);
+	for (enum confine_role r = CONFINE_EDGE; r < CONFINE_ROLES; r++)
+		check_filter(confine_filter(r));
+	check_filter(filter_agent());
 }
 
 static void test_every_number_is_what_libseccomp_says(void)

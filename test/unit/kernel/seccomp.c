@@ -86,6 +86,35 @@ static void test_compile_groups_of_checks_in_order(void)
 	CHECK_INT(run(&few_filter, 9, NATIVE, 7, 0x105, 0), VERDICT_ALLOW);
 }
 
+/* What the first group leaves over for the others is nothing. */
+static void test_compile_group_that_begins_the_next(void)
+{
+	static const struct seccomp_check checks[] = {
+		{ SECCOMP_EQ, 0, false, 0, 7, VERDICT_ERRNO(1) },
+		{ SECCOMP_EQ, 0, true, 0, 7, 0 },
+		{ SECCOMP_EQ, 0, false, 0, 7, VERDICT_ERRNO(2) },
+		{ SECCOMP_EQ, 0, true, 0, 8, 0 },
+		{ SECCOMP_EQ, 1, false, 0, 1, VERDICT_ERRNO(3) },
+		{ SECCOMP_EQ, 0, false, 0, 8, VERDICT_ERRNO(4) },
+		{ 0 },
+	};
+	const struct seccomp_rule rule = { 5, VERDICT_ALLOW, checks, "five" };
+	const struct seccomp_filter f = { &rule, 1, VERDICT_KILL };
+
+	CHECK_INT(run(&f, 5, NATIVE, 7, 0, 0), VERDICT_ERRNO(1));
+	CHECK_INT(run(&f, 5, NATIVE, 8, 1, 0), VERDICT_ERRNO(3));
+	CHECK_INT(run(&f, 5, NATIVE, 8, 0, 0), VERDICT_ERRNO(4));
+	CHECK_INT(run(&f, 5, NATIVE, 9, 1, 0), VERDICT_ALLOW);
+}
+
+static void test_compile_no_rules_is_fallback(void)
+{
+	const struct seccomp_filter f = { NULL, 0, VERDICT_ERRNO(3) };
+
+	CHECK_INT(run(&f, 0, NATIVE, 0, 0, 0), VERDICT_ERRNO(3));
+	CHECK_INT(run(&f, 77, NATIVE, 0, 0, 0), VERDICT_ERRNO(3));
+}
+
 static void test_compile_high_half_makes_no_difference(void)
 {
 	const uint64_t high = 0xdeadbeef00000000;
@@ -116,55 +145,102 @@ static void test_compile_number_twice_is_refused(void)
 
 static void test_compile_too_long_is_refused(void)
 {
-	static struct seccomp_rule many[SECCOMP_NUMBERS];
+	static struct seccomp_check checks[BPF_LENGTH_MAX + 1];
+	const struct seccomp_rule rule = { 0, VERDICT_ALLOW, checks, "long" };
+	const struct seccomp_filter f = { &rule, 1, VERDICT_KILL };
+	struct err e = { 0 };
+
+	for (unsigned i = 0; i < countof(checks) - 1; i++)
+		checks[i] = (struct seccomp_check){ SECCOMP_EQ, 0, false, 0, i,
+						    VERDICT_KILL };
+	CHECK_INT(seccomp_compile(&f, &program, &e), -1);
+	CHECK_INT(e.kind, ERR_BUG);
+}
+
+static void test_compile_too_many_outcomes_is_refused(void)
+{
+	struct seccomp_rule many[100];
 	struct seccomp_filter f = { many, countof(many), VERDICT_KILL };
 	struct err e = { 0 };
 
 	for (unsigned i = 0; i < countof(many); i++)
-		many[i] = (struct seccomp_rule){ i, VERDICT_ALLOW, two_groups,
+		many[i] = (struct seccomp_rule){ i, VERDICT_ERRNO(i), NULL,
 						 "many" };
 	CHECK_INT(seccomp_compile(&f, &program, &e), -1);
+	CHECK_INT(e.kind, ERR_BUG);
+}
+
+/* Of few values, so that neighbours have much in common. */
+static void random_checks(struct seccomp_check *ret, unsigned n)
+{
+	static const uint32_t masks[] = { 0, 1, 3 };
+
+	for (unsigned i = 0; i < n; i++) {
+		ret[i] = (struct seccomp_check){
+			.op = (uint8_t)(SECCOMP_EQ + rand() % 3),
+			.arg = (uint8_t)(rand() % 2),
+			.and = i + 1 < n && rand() % 2,
+			.mask = masks[rand() % 3],
+			.value = (uint32_t)rand() % 2,
+			.verdict = VERDICT_ERRNO(rand() % 4),
+		};
+		if (ret[i].op == SECCOMP_ANY && ret[i].mask == 0)
+			ret[i].mask = 2;
+	}
+	ret[n] = (struct seccomp_check){ 0 };
+}
+
+/* Every number, and the arguments that the checks tell apart. */
+static unsigned disagreements(const struct seccomp_filter *f,
+			      const struct sock_fprog *prog)
+{
+	unsigned wrong = 0;
+
+	for (int nr = 0; nr < 600; nr++)
+		for (unsigned args = 0; args < 16; args++) {
+			struct seccomp_data d = {
+				.nr = nr, .arch = NATIVE,
+				.args = { args % 4, args / 4 },
+			};
+
+			wrong += machine_run(prog, &d, NULL) !=
+				 machine_expect(f, NATIVE, &d);
+		}
+	return wrong;
 }
 
 /* Long programs need long jumps. */
 static void test_compile_random_filters_agree_with_reading(void)
 {
 	static struct seccomp_rule rules[SECCOMP_NUMBERS];
-	unsigned wrong = 0;
+	static struct seccomp_check checks[8][13];
+	unsigned longest = 0;
 
 	srand(7);
-	for (int round = 0; round < 40; round++) {
+	for (int round = 0; round < 100; round++) {
 		struct seccomp_filter f = { rules, 0, VERDICT_KILL };
-		struct sock_fprog prog;
+		struct sock_fprog prog = { 0 };
 		struct err e;
 
-		for (unsigned nr = 0; nr < 520; nr++) {
+		for (size_t i = 0; i < countof(checks); i++)
+			random_checks(checks[i], (unsigned)rand() % 13);
+		for (unsigned nr = 0; nr < 520 && f.n < 120; nr++) {
 			int dice = rand() % 8;
 
 			if (dice == 0)
 				continue;
 			rules[f.n++] = (struct seccomp_rule){
-				nr, VERDICT_ERRNO(rand() % 3),
-				dice < 4 ? two_groups : NULL, "any",
+				nr, VERDICT_ERRNO(rand() % 2),
+				dice < 3 ? checks[rand() % 8] : NULL, "any",
 			};
-			if (f.n > 150)
-				break;
 		}
 		CHECK_INT(seccomp_compile(&f, &program, &e), 0);
 		CHECK_INT(bpf_program(&program, &prog, &e), 0);
-		for (int nr = 0; nr < 600; nr++) {
-			struct seccomp_data d = {
-				.nr = nr, .arch = NATIVE,
-				.args = { 6 + (unsigned)rand() % 2,
-					  4 + (unsigned)rand() % 2,
-					  (unsigned)rand() % 64 },
-			};
-
-			wrong += machine_run(&prog, &d, NULL) !=
-				 machine_expect(&f, NATIVE, &d);
-		}
+		CHECK_INT(disagreements(&f, &prog), 0);
+		if (longest < prog.len)
+			longest = prog.len;
 	}
-	CHECK_INT(wrong, 0);
+	CHECK(longest > 300);
 }
 
 static int install(void)
@@ -199,10 +275,13 @@ int main(void)
 	RUN(test_compile_foreign_architecture_kills);
 	RUN(test_compile_x32_number_is_fallback);
 	RUN(test_compile_groups_of_checks_in_order);
+	RUN(test_compile_group_that_begins_the_next);
+	RUN(test_compile_no_rules_is_fallback);
 	RUN(test_compile_high_half_makes_no_difference);
 	RUN(test_compile_allowing_fallback_is_refused);
 	RUN(test_compile_number_twice_is_refused);
 	RUN(test_compile_too_long_is_refused);
+	RUN(test_compile_too_many_outcomes_is_refused);
 	RUN(test_compile_random_filters_agree_with_reading);
 	RUN(test_install_kernel_enforces);
 	return tap_done();
