@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include "filepath.h"
-#include "glob.h"
 #include "io.h"
 #include "json.h"
 #include "match.h"
@@ -72,13 +71,7 @@ static bool is_system_etc(struct sv path)
 	for (size_t i = 0; system_paths[i]; i++)
 		if (is_at_or_below(path, system_paths[i]))
 			return true;
-	for (size_t i = 0; system_etc[i]; i++)
-		if (glob_match_segment(sv_str(system_etc[i]), name))
-			return true;
-	return sv_eq(name, SV("passwd")) || sv_eq(name, SV("group")) ||
-	       sv_eq(name, SV("hosts")) || sv_eq(name, SV("hostname")) ||
-	       sv_eq(name, SV("nsswitch.conf")) ||
-	       sv_eq(name, SV("resolv.conf"));
+	return system_etc_has(name);
 }
 
 static bool is_private(const struct check *c, struct sv path)

@@ -26,12 +26,14 @@
 #include "launch.h"
 #include "own.h"
 #include "relay.h"
+#include "run_dir.h"
 #include "run_record.h"
 #include "source.h"
 #include "supervise.h"
 #include "warden.h"
 
 enum { POLICY_FILES_MAX = 128, SEALED_MAX = 5 };
+#define STORE "templates"	/* in the state directory */
 
 /* Everything of one run; run_fini() undoes it in the right order. */
 struct run {
@@ -154,13 +156,32 @@ static int list_sealed(struct run *r, const char *sealed[SEALED_MAX],
 	return 0;
 }
 
-static int make_plan(struct run *r, char **argv, struct err *e)
+/* Where later runs find what this one leaves them: checked, and its name. */
+static int open_store(struct run *r, const char **ret, struct err *e)
+{
+	auto_buf struct buf path = buf_new(PATH_MAX);
+	auto_fd int fd = -1;
+	struct sv state;
+
+	if (run_state_path(&r->policy.arena, &state, e) < 0 ||
+	    run_state_open(STORE, true, &fd, e) < 0)
+		return -1;
+	buf_put(&path, state);
+	buf_puts(&path, "/" STORE);
+	if (buf_check(&path, "the state directory's name", e) < 0)
+		return -1;
+	*ret = arena_str(&r->policy.arena, buf_sv(&path));
+	return *ret ? 0 : err_kind(e, ERR_LIMIT, "out of memory");
+}
+
+static int make_plan(struct run *r, char **argv, const char *store,
+		     struct err *e)
 {
 	const char *sealed[SEALED_MAX], *pinned[POLICY_FILES_MAX];
 	struct launch_input in = {
 		.argv = argv, .environ = environ, .cwd = r->cwd,
 		.stdio = { 0, 1, 2 }, .sealed = sealed, .pinned = pinned,
-		.wants_ca = policy_needs_tls(&r->policy),
+		.wants_ca = policy_needs_tls(&r->policy), .store = store,
 	};
 
 	if (list_sealed(r, sealed, &in.sealed_n, e) < 0)
@@ -181,7 +202,7 @@ static int explain(struct run *r, char **argv, bool json, struct err *e)
 {
 	auto_buf struct buf text = buf_new(16 << 20);
 
-	if (make_plan(r, argv, e) < 0)
+	if (make_plan(r, argv, NULL, e) < 0)
 		return -1;
 	plan_print(&r->plan, &text, json);
 	if (buf_check(&text, "the plan", e) < 0)
@@ -212,6 +233,8 @@ static int open_relays(struct run *r, struct err *e)
 /* The sandbox and vault come up side by side; then the command executes. */
 static int start(struct run *r, char **argv, struct err *e)
 {
+	const char *store;
+
 	r->has_warden = true;
 	if (warden_init(&r->warden, r->loop, &r->policy, &r->record.trail,
 			e) < 0)
@@ -221,7 +244,7 @@ static int start(struct run *r, char **argv, struct err *e)
 			       e) < 0)
 		return -1;
 	credential_set_forget(&r->warden.credentials);
-	if (make_plan(r, argv, e) < 0)
+	if (open_store(r, &store, e) < 0 || make_plan(r, argv, store, e) < 0)
 		return -1;
 	r->has_sandbox = r->began = true;
 	if (sandbox_start(&r->plan, &r->sandbox, e) < 0 ||

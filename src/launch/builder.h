@@ -13,6 +13,8 @@
 
 #include "launch.h"
 
+#define HOST_NAME "stockade"	/* of the sandbox */
+
 enum area_kind {
 	AREA_SYSTEM = 1,	/* in every sandbox: /usr, /etc/ssl, ... */
 	AREA_PRIVATE,		/* a writable directory of the sandbox's own */

@@ -226,6 +226,11 @@ int command_plan(struct builder *b, struct err *e)
 				LAUNCH_NOT_FOUND : LAUNCH_NOT_EXECUTABLE;
 			return -1;
 		}
+		if (program.file.identity.type == S_IFDIR) {
+			plan->status = LAUNCH_NOT_EXECUTABLE;
+			return err_kind(e, ERR_POLICY, "%.*s: is a directory",
+					SV_FMT(program.path));
+		}
 		if (plan_package(&program, e) < 0)
 			return -1;
 		program.path = interpreter(b, program.file.path);

@@ -104,7 +104,7 @@ static int (*const apply[STEP_KINDS])(struct init *in, const struct step *s,
 	[STEP_IDENTITY] = init_identity,
 	[STEP_ROOT] = root_make,
 	[STEP_DIRECTORY] = root_directory,
-	[STEP_FILE] = root_file,
+	[STEP_TEMPLATE] = root_template,
 	[STEP_LINK] = root_link,
 	[STEP_PRIVATE] = root_private,
 	[STEP_BIND] = root_bind,
@@ -157,6 +157,8 @@ static void apply_steps(struct init *in)
 			continue;
 		if (plan->fail_step == i + 1)
 			(void)err_kind(&e, ERR_BUG, "made to fail");
+		else if (s->flags & STEP_READY)
+			continue;
 		else if (!apply[s->kind])
 			(void)err_kind(&e, ERR_BUG, "no such step");
 		else if (apply[s->kind](in, s, &e) == 0)

@@ -44,7 +44,7 @@ _Noreturn void init_run(const struct plan *plan, int control_fd,
 /* root.c */
 INIT_STEP(root_make);
 INIT_STEP(root_directory);
-INIT_STEP(root_file);
+INIT_STEP(root_template);
 INIT_STEP(root_link);
 INIT_STEP(root_private);
 INIT_STEP(root_bind);

@@ -40,6 +40,11 @@ struct launch_input {
 				   sockets are relayed (sandbox.relay_fd) */
 	bool wants_ca;		/* sandbox_go() brings a certificate to trust */
 
+	/* An absolute path: a directory of the caller's, closed to others, for
+	 * what later runs can use again (template.h).  NULL: the plan is to be
+	 * looked at, not to be carried out. */
+	const char *store;
+
 	/* Set inside, whatever the policy says: placeholders of secrets. */
 	const struct launch_variable *variables;
 	size_t variables_n;
@@ -61,7 +66,7 @@ enum {
 };
 
 /*
- * Makes the plan; changes nothing on the host.  On failure ret->status is one
+ * Makes the plan; changes nothing on the host but the store.  On failure ret->status is one
  * of the above.  plan_free() also after a failure.
  */
 must_check int plan_build(struct plan *ret, const struct policy *p,

@@ -15,6 +15,7 @@
 
 #include "area.h"
 #include "own.h"
+#include "template.h"
 
 enum { PLAN_ARENA_MAX = 64 << 20 };
 
@@ -80,7 +81,7 @@ static void plan_confinement(struct builder *b)
 	builder_step(b, STEP_WORKDIR, areas_find(b, sv_str(b->in->cwd)) ?
 		     builder_dup(b, sv_str(b->in->cwd)) : SV("/"),
 		     SV("the working directory"));
-	builder_step(b, STEP_HOSTNAME, SV("stockade"), SV("system"))->flags =
+	builder_step(b, STEP_HOSTNAME, SV(HOST_NAME), SV("system"))->flags =
 		STEP_SYSTEM;
 	add(b, STEP_CAPTURE, "the new network, and no other, from here");
 	add(b, STEP_PTY, b->plan->wants_pty ?
@@ -110,7 +111,8 @@ static int build(struct builder *b, struct err *e)
 	if (command_plan(b, e) < 0 || plan_argv(b, e) < 0 ||
 	    grants_plan(b, e) < 0 || refusals_check(b, e) < 0 ||
 	    guards_plan(b, e) < 0 || walk_plan(b, e) < 0 ||
-	    areas_mount(b, e) < 0 || idmap_plan(b, e) < 0)
+	    areas_mount(b, e) < 0 || idmap_plan(b, e) < 0 ||
+	    template_plan(b, e) < 0)
 		return -1;
 	plan_confinement(b);
 	if (b->full)

@@ -26,7 +26,9 @@
 	STEP(NETWORK, "network")	/* made meanwhile */           \
 	STEP(ROOT, "root")		/* an empty tmpfs */           \
 	STEP(DIRECTORY, "directory")	/* in it */                    \
+	STEP(TEMPLATE, "template")	/* /etc or /dev (template.h) */ \
 	STEP(FILE, "file")		/* source: its contents */     \
+	STEP(COPY, "copy")		/* source: version of the host's */ \
 	STEP(LINK, "link")		/* source: what it says */     \
 	STEP(PRIVATE, "private")	/* a writable directory */     \
 	STEP(BIND, "bind")		/* host's source on target */  \
@@ -60,19 +62,21 @@ enum step_kind { STEP_NONE = 0, PLAN_STEPS(PLAN_STEP_KIND) STEP_KINDS };
 enum step_flag {
 	STEP_WRITE = 1,		/* BIND: writable */
 	STEP_OPTIONAL = 2,	/* nothing there any more: nothing to do */
-	STEP_TREE = 4,		/* BIND: tree_fd holds the idmapped copy */
+	STEP_TREE = 4,		/* tree_fd holds the copy; of BIND, idmapped */
 	STEP_SYSTEM = 8,	/* part of every sandbox, not of the policy */
+	STEP_READY = 16,	/* in the template: nothing to do for pid 1 */
+	STEP_PLACED = 32,	/* a mount whose place is in the template */
 };
 
 struct step {
 	enum step_kind kind;
 	uint8_t flags;			/* enum step_flag */
-	uint16_t mode;			/* DIRECTORY, FILE, PRIVATE */
+	uint16_t mode;			/* DIRECTORY, PRIVATE */
 	int tree_fd;			/* owned; -1 without STEP_TREE */
 	struct sv source;
 	struct sv target;		/* absolute, inside */
-	struct path_identity identity;	/* of source, or of target for PIN and
-					   GUARD; type 0: any */
+	struct path_identity identity;	/* of source, or of target for PIN,
+					   GUARD and COPY; type 0: any */
 	struct sv why;			/* the statement that asked for it */
 };
 

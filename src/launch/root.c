@@ -77,18 +77,6 @@ int root_directory(struct init *in, const struct step *s, struct err *e)
 	return 0;
 }
 
-int root_file(struct init *in, const struct step *s, struct err *e)
-{
-	auto_fd int fd = openat(in->root_fd, s->target.p + 1, O_WRONLY |
-				O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-				s->mode);
-	ssize_t n = fd < 0 ? -1 : write(fd, s->source.p, s->source.n);
-
-	if (n < 0 || (size_t)n != s->source.n)
-		return err_sys(e, "write the file");
-	return 0;
-}
-
 int root_link(struct init *in, const struct step *s, struct err *e)
 {
 	/* The usual case in one call: the parent is ours, and there. */
@@ -188,6 +176,20 @@ static int host_tree(const struct step *s, struct err *e)
 	return steal_fd(&tree_fd);
 }
 
+int root_template(struct init *in, const struct step *s, struct err *e)
+{
+	const char *below = s->target.p + 1;
+	auto_fd int tree_fd = -1;
+
+	if (mkdirat(in->root_fd, below, 0755) < 0)
+		return err_sys(e, "make a place for it");
+	if (s->flags & STEP_TREE)
+		return root_attach(in, s->tree_fd, in->root_fd, below, e);
+	tree_fd = host_tree(s, e);
+	return tree_fd < 0 ? -1 :
+			     root_attach(in, tree_fd, in->root_fd, below, e);
+}
+
 /* /usr and the like: names that only the host's root can change, on both
  * sides, so that they need not be opened first. */
 static int bind_system(struct init *in, const struct step *s, struct err *e)
@@ -198,7 +200,9 @@ static int bind_system(struct init *in, const struct step *s, struct err *e)
 	if (tree_fd < 0 ||
 	    mount_set_attrs(tree_fd, PLAIN | MOUNT_ATTR_RDONLY, true, e) < 0)
 		return -1;
-	if (s->identity.type != S_IFDIR) {
+	if (s->flags & STEP_PLACED) {
+		/* by the template */
+	} else if (s->identity.type != S_IFDIR) {
 		if (mknodat(in->root_fd, below, S_IFREG | 0644, 0) < 0)
 			return err_sys(e, "make a place for it");
 	} else if (make_directory(in, s->target, 0755, e) < 0) {

@@ -11,7 +11,9 @@
 #include "mount.h"
 #include "own.h"
 
-#define TRUST_DIR "etc/stockade"
+#define TRUST_DIR "etc/stockade"	/* two empty files, in the template */
+#define CA_FILE ".authority"
+#define BUNDLE_FILE ".bundle"
 
 /* Where libraries look for the roots they trust, over all distributions. */
 static const char *const bundles[] = {
@@ -44,20 +46,7 @@ int special_device(struct init *in, const struct step *s, struct err *e)
 	tree_fd = mount_clone(source_fd, "", false, e);
 	if (tree_fd < 0)
 		return -1;
-	if (mknodat(in->root_fd, s->target.p + 1, S_IFREG | 0666, 0) < 0)
-		return err_sys(e, "make a place for it");
 	return root_attach(in, tree_fd, in->root_fd, s->target.p + 1, e);
-}
-
-/* A file system of the kernel's, on a directory in the tmpfs. */
-static int attach_new(struct init *in, const struct step *s, int fs_fd,
-		      struct err *e)
-{
-	const char *below = s->target.p + 1;
-
-	if (mkdirat(in->root_fd, below, 0755) < 0)
-		return err_sys(e, "make its directory");
-	return root_attach(in, fs_fd, in->root_fd, below, e);
 }
 
 int special_terminals(struct init *in, const struct step *s, struct err *e)
@@ -71,7 +60,7 @@ int special_terminals(struct init *in, const struct step *s, struct err *e)
 				     MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, e);
 	if (in->devpts_fd < 0)
 		return -1;
-	return attach_new(in, s, in->devpts_fd, e);
+	return root_attach(in, in->devpts_fd, in->root_fd, s->target.p + 1, e);
 }
 
 /*
@@ -91,7 +80,22 @@ int special_proc(struct init *in, const struct step *s, struct err *e)
 	if (fd < 0)
 		return err_ctx(e, "a container that masks its /proc permits "
 			       "no other");
-	return attach_new(in, s, fd, e);
+	if (mkdirat(in->root_fd, s->target.p + 1, 0755) < 0)
+		return err_sys(e, "make its directory");
+	return root_attach(in, fd, in->root_fd, s->target.p + 1, e);
+}
+
+/* A read-only mount of one of the two files. */
+static int show(struct init *in, const char *name, int at_fd, const char *path,
+		struct err *e)
+{
+	auto_fd int tree_fd = root_clone(in, in->root_fd, name, false, e);
+
+	if (tree_fd < 0 ||
+	    mount_set_attrs(tree_fd, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID |
+			    MOUNT_ATTR_NODEV, false, e) < 0)
+		return -1;
+	return root_attach(in, tree_fd, at_fd, path, e);
 }
 
 /* The bundle of this run over one of the host's. */
@@ -101,21 +105,12 @@ static int replace_bundle(struct init *in, const char *path, int *host_fd,
 	struct err absent;
 	auto_fd int at_fd = path_open_in(in->root_fd, sv_str(path), O_PATH,
 					 &absent);
-	auto_fd int tree_fd = -1;
 
 	if (at_fd < 0)
 		return 0;
 	if (*host_fd < 0)
 		*host_fd = path_open_in(in->root_fd, sv_str(path), O_RDONLY, e);
-	if (*host_fd < 0)
-		return -1;
-	tree_fd = root_clone(in, in->root_fd, TRUST_DIR "/bundle.pem", false,
-			     e);
-	if (tree_fd < 0 ||
-	    mount_set_attrs(tree_fd, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID |
-			    MOUNT_ATTR_NODEV, false, e) < 0)
-		return -1;
-	return root_attach(in, tree_fd, at_fd, "", e);
+	return *host_fd < 0 ? -1 : show(in, BUNDLE_FILE, at_fd, "", e);
 }
 
 static int copy_bundle(int from_fd, int to_fd, struct err *e)
@@ -129,43 +124,48 @@ static int copy_bundle(int from_fd, int to_fd, struct err *e)
 	return io_write_all(to_fd, SV("\n"), e);
 }
 
-static int open_trusted(int dir_fd, const char *name, struct err *e)
+static int make_trusted(int dir_fd, const char *name, struct err *e)
 {
-	int fd = openat(dir_fd, name, O_WRONLY | O_CREAT | O_CLOEXEC |
+	int fd = openat(dir_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC |
 			O_NOFOLLOW, 0644);
 
 	if (fd < 0)
-		return err_sys(e, "open %s", name);
+		return err_sys(e, "make %s", name);
 	return fd;
 }
 
 /* The certificate comes last, when the root is read-only and pid 1 confined:
- * both files are opened now, in a copy of the one directory that is attached
+ * both files are opened now, by a copy of the root's mount that is attached
  * nowhere, and written then. */
-static int open_trust(struct init *in, int dir_fd, struct err *e)
+static int make_files(struct init *in, struct err *e)
 {
-	auto_fd int copy_fd = root_clone(in, dir_fd, "", false, e);
+	auto_fd int copy_fd = root_clone(in, in->root_fd, "", false, e);
 
 	if (copy_fd < 0)
 		return -1;
-	in->ca_fd = open_trusted(copy_fd, "ca.pem", e);
+	in->ca_fd = make_trusted(copy_fd, CA_FILE, e);
 	if (in->ca_fd < 0)
 		return -1;
-	in->bundle_fd = open_trusted(copy_fd, "bundle.pem", e);
+	in->bundle_fd = make_trusted(copy_fd, BUNDLE_FILE, e);
 	return in->bundle_fd < 0 ? -1 : 0;
 }
 
 int special_trust(struct init *in, const struct step *s, struct err *e)
 {
-	auto_fd int dir_fd = path_make_dirs(in->root_fd, init_below(s->target),
-					    e);
 	auto_fd int host_fd = -1;
 
-	if (dir_fd < 0 || open_trust(in, dir_fd, e) < 0)
+	(void)s;
+	if (make_files(in, e) < 0 ||
+	    show(in, CA_FILE, in->root_fd, TRUST_DIR "/ca.pem", e) < 0 ||
+	    show(in, BUNDLE_FILE, in->root_fd, TRUST_DIR "/bundle.pem", e) < 0)
 		return -1;
 	for (size_t i = 0; i < countof(bundles); i++)
 		if (replace_bundle(in, bundles[i], &host_fd, e) < 0)
 			return err_ctx(e, "/%s", bundles[i]);
+	/* The mounts keep what they show; the names need not stay. */
+	if (unlinkat(in->root_fd, CA_FILE, 0) < 0 ||
+	    unlinkat(in->root_fd, BUNDLE_FILE, 0) < 0)
+		return err_sys(e, "remove their names");
 	return copy_bundle(host_fd, in->bundle_fd, e);
 }
 

@@ -31,10 +31,11 @@ void step_context(const struct step *s, struct err *e)
 		(void)err_ctx(e, "%s", step_word(s->kind));
 }
 
-/* What a FILE step writes is not part of its line. */
+/* What a file has in it is not part of its line. */
 static struct sv shown_source(const struct step *s)
 {
-	if (s->kind == STEP_FILE || sv_eq(s->source, s->target))
+	if (s->kind == STEP_FILE || s->kind == STEP_COPY ||
+	    sv_eq(s->source, s->target))
 		return SV("");
 	return s->source;
 }
@@ -51,7 +52,7 @@ static void print_line(const struct step *s, size_t index, struct buf *b)
 		buf_puts(b, s->kind == STEP_LINK ? " -> " : " = ");
 		buf_put_visible(b, source);
 	}
-	if (s->flags & STEP_TREE)
+	if (s->kind == STEP_BIND && (s->flags & STEP_TREE))
 		buf_puts(b, " (owner mapped)");
 	if (s->why.n && (is_policys(s) || s->target.n == 0)) {
 		buf_puts(b, "  # ");
@@ -72,7 +73,7 @@ static void print_object(const struct step *s, struct json *j)
 		json_put_sv(j, "source", source);
 	if (s->kind == STEP_BIND)
 		json_put_bool(j, "write", s->flags & STEP_WRITE);
-	if (s->flags & STEP_TREE)
+	if (s->kind == STEP_BIND && (s->flags & STEP_TREE))
 		json_put_bool(j, "owner_mapped", true);
 	if (s->why.n)
 		json_put_sv(j, "why", s->why);

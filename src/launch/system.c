@@ -4,7 +4,8 @@
  * /dev, /proc, and the private directories.
  *
  * Nothing is copied that is not on a list (system_tables.c).  The files that
- * would tell about the host's users and network are written anew.
+ * would tell about the host's users and network are written anew.  What of
+ * this lies in /etc and /dev comes from a template (template.h).
  */
 #include "builder.h"
 
@@ -13,38 +14,35 @@
 
 #include "area.h"
 #include "device.h"
-#include "glob.h"
-#include "io.h"
 #include "own.h"
 #include "system_tables.h"
 
-enum { COPY_MAX = 16384 };
+enum { COPY_MAX = 16384 };	/* bytes; what is longer is bound */
 
 static const struct sv why = { "system", 6 };
 
+static struct step *add(struct builder *b, enum step_kind kind,
+			struct sv target)
+{
+	struct step *s = builder_step(b, kind, target, why);
+
+	s->flags = STEP_SYSTEM;
+	return s;
+}
+
 static void add_file(struct builder *b, const char *target, struct sv content)
 {
-	struct step *s = builder_step(b, STEP_FILE, sv_str(target), why);
-
-	s->source = content;
-	s->mode = 0644;
-	s->flags = STEP_SYSTEM;
+	add(b, STEP_FILE, sv_str(target))->source = content;
 }
 
 static void add_link(struct builder *b, struct sv target, struct sv text)
 {
-	struct step *s = builder_step(b, STEP_LINK, target, why);
-
-	s->source = text;
-	s->flags = STEP_SYSTEM;
+	add(b, STEP_LINK, target)->source = text;
 }
 
 static void add_directory(struct builder *b, struct sv target, uint16_t mode)
 {
-	struct step *s = builder_step(b, STEP_DIRECTORY, target, why);
-
-	s->mode = mode;
-	s->flags = STEP_SYSTEM;
+	add(b, STEP_DIRECTORY, target)->mode = mode;
 }
 
 static void add_tree(struct builder *b, struct sv path, uint32_t type)
@@ -52,84 +50,72 @@ static void add_tree(struct builder *b, struct sv path, uint32_t type)
 	area_add(b, AREA_SYSTEM, path, why)->identity.type = type;
 }
 
-static int add_host_link(struct builder *b, int dirfd, const char *name,
-			 struct sv target, struct err *e)
+static int add_host_link(struct builder *b, struct sv path, struct err *e)
 {
 	char text[PATH_MAX];
-	ssize_t n = readlinkat(dirfd, name, text, sizeof text);
+	ssize_t n = readlink(path.p, text, sizeof text);
 
 	if (n < 0)
-		return err_sys(e, "read link %.*s", SV_FMT(target));
-	add_link(b, target, builder_dup(b, sv_of(text, (size_t)n)));
+		return err_sys(e, "read link %s", path.p);
+	add_link(b, path, builder_dup(b, sv_of(text, (size_t)n)));
+	return 0;
+}
+
+/* Which file it is, and which version of it: what is different when anything
+ * was written to it. */
+static struct sv version_of(struct builder *b, const struct stat *st)
+{
+	return builder_printf(b, "%ju:%ju %jd %jd.%09ld %jd.%09ld",
+			      (uintmax_t)st->st_dev, (uintmax_t)st->st_ino,
+			      (intmax_t)st->st_size,
+			      (intmax_t)st->st_mtim.tv_sec,
+			      st->st_mtim.tv_nsec,
+			      (intmax_t)st->st_ctim.tv_sec,
+			      st->st_ctim.tv_nsec);
+}
+
+/* A regular file: a copy, where it is small. */
+static void plan_file(struct builder *b, const struct stat *st,
+			  struct sv target)
+{
+	struct step *s;
+
+	if (st->st_size > COPY_MAX) {
+		add_tree(b, target, S_IFREG);
+		return;
+	}
+	/* Root reads every file, but the agent is nobody's owner. */
+	if (b->plan->as_root && !(st->st_mode & S_IROTH))
+		return;
+	s = add(b, STEP_COPY, target);
+	s->source = version_of(b, st);
+	s->identity = (struct path_identity){
+		.dev = st->st_dev, .ino = st->st_ino, .type = S_IFREG,
+	};
+}
+
+static int plan_entry(struct builder *b, const char *path, struct err *e)
+{
+	struct sv target;
+	struct stat st;
+
+	if (fstatat(AT_FDCWD, path, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return 0;	/* not there, or not for us */
+	target = builder_dup(b, sv_str(path));
+	if (S_ISLNK(st.st_mode))
+		return add_host_link(b, target, e);
+	if (S_ISDIR(st.st_mode))
+		add_tree(b, target, S_IFDIR);
+	else if (S_ISREG(st.st_mode))
+		plan_file(b, &st, target);
 	return 0;
 }
 
 static int plan_roots(struct builder *b, struct err *e)
 {
-	for (const char *const *at = system_roots; *at; at++) {
-		struct sv path = sv_str(*at);
-		struct stat st;
-
-		if (fstatat(AT_FDCWD, *at, &st, AT_SYMLINK_NOFOLLOW) < 0)
-			continue;
-		if (S_ISLNK(st.st_mode)) {
-			if (add_host_link(b, AT_FDCWD, *at, path, e) < 0)
-				return -1;
-		} else if (S_ISDIR(st.st_mode)) {
-			add_tree(b, path, S_IFDIR);
-		}
-	}
-	return 0;
-}
-
-/* A regular file of /etc: its contents, when there are few. */
-static int plan_etc_file(struct builder *b, int etc_fd, const char *name,
-			 struct sv target, struct err *e)
-{
-	char content[COPY_MAX + 1];
-	auto_fd int fd = openat(etc_fd, name, O_RDONLY | O_CLOEXEC |
-				O_NOFOLLOW | O_NONBLOCK);
-	ssize_t n = fd < 0 ? -1 : read(fd, content, sizeof content);
-
-	if (n < 0 && (errno == EACCES || errno == EPERM))
-		return 0;	/* not ours to read, inside neither */
-	if (n < 0)
-		return err_sys(e, "read %.*s", SV_FMT(target));
-	if (n > COPY_MAX)
-		add_tree(b, target, S_IFREG);
-	else
-		add_file(b, target.p, builder_dup(b, sv_of(content, (size_t)n)));
-	return 0;
-}
-
-static bool on_etc_list(const char *name)
-{
-	for (const char *const *at = system_etc; *at; at++)
-		if ((*at)[0] == name[0] &&
-		    glob_match_segment(sv_str(*at), sv_str(name)))
-			return true;
-	return false;
-}
-
-static int plan_etc_entry(struct builder *b, int etc_fd,
-			  const struct dirent *entry, struct err *e)
-{
-	struct sv target = builder_printf(b, "/etc/%s", entry->d_name);
-	unsigned char type = entry->d_type;
-	struct stat st;
-
-	if (type == DT_UNKNOWN) {
-		if (fstatat(etc_fd, entry->d_name, &st,
-			    AT_SYMLINK_NOFOLLOW) < 0)
-			return err_sys(e, "stat %.*s", SV_FMT(target));
-		type = (unsigned char)IFTODT(st.st_mode);
-	}
-	if (type == DT_LNK)
-		return add_host_link(b, etc_fd, entry->d_name, target, e);
-	if (type == DT_DIR)
-		add_tree(b, target, S_IFDIR);
-	if (type == DT_REG)
-		return plan_etc_file(b, etc_fd, entry->d_name, target, e);
+	for (const char *const *at = system_roots; *at; at++)
+		if (plan_entry(b, *at, e) < 0)
+			return -1;
 	return 0;
 }
 
@@ -139,39 +125,36 @@ static int plan_paths(struct builder *b, struct err *e)
 	struct sv made = { 0 };
 
 	for (const char *const *at = system_paths; *at; at++) {
-		struct sv path = sv_str(*at), dir = area_parent(path);
-		struct stat st;
+		struct sv dir = area_parent(sv_str(*at));
 
-		if (fstatat(AT_FDCWD, *at, &st, AT_SYMLINK_NOFOLLOW) < 0)
-			continue;
 		if (!sv_eq(made, dir))
 			add_directory(b, builder_dup(b, dir), 0755);
 		made = dir;
-		if (S_ISDIR(st.st_mode))
-			add_tree(b, path, S_IFDIR);
-		else if (S_ISLNK(st.st_mode) &&
-			 add_host_link(b, AT_FDCWD, *at, path, e) < 0)
-			return -1;
-		else if (S_ISREG(st.st_mode) &&
-			 plan_etc_file(b, AT_FDCWD, *at, path, e) < 0)
+		if (plan_entry(b, *at, e) < 0)
 			return -1;
 	}
 	return 0;
 }
 
+static int plan_name(struct builder *b, const struct system_name *name,
+		     unsigned number, struct err *e)
+{
+	char path[64];
+
+	if (name->last)
+		(void)snprintf(path, sizeof path, "/etc/%s%u%s", name->name,
+			       number, name->rest);
+	else
+		(void)snprintf(path, sizeof path, "/etc/%s", name->name);
+	return plan_entry(b, path, e);
+}
+
 static int plan_etc(struct builder *b, struct err *e)
 {
-	auto_dir DIR *dir = opendir("/etc");
-	const struct dirent *entry;
-
-	if (!dir)
-		return err_sys(e, "open /etc");
-	for (errno = 0; (entry = readdir(dir)) != NULL; errno = 0)
-		if (on_etc_list(entry->d_name) &&
-		    plan_etc_entry(b, dirfd(dir), entry, e) < 0)
-			return -1;
-	if (errno)
-		return err_sys(e, "read /etc");
+	for (const struct system_name *at = system_etc; at->name; at++)
+		for (unsigned i = at->first; i <= at->last; i++)
+			if (plan_name(b, at, i, e) < 0)
+				return -1;
 	return 0;
 }
 
@@ -199,35 +182,36 @@ static void plan_names(struct builder *b)
 	add_file(b, "/etc/group", builder_printf(b,
 		"root:x:0:\nnogroup:x:65534:\n%.*s:x:%u:\n",
 		SV_FMT(b->user), gid));
+	add_file(b, "/etc/hostname", SV(HOST_NAME "\n"));
 	add_file(b, "/etc/nsswitch.conf", SV(
 		"passwd: files\ngroup: files\nhosts: files dns\n"
 		"networks: files\nprotocols: files\nservices: files\n"
 		"ethers: files\nrpc: files\n"));
 	add_file(b, "/etc/hosts", SV(
-		"127.0.0.1\tlocalhost stockade\n"
+		"127.0.0.1\tlocalhost " HOST_NAME "\n"
 		"::1\tlocalhost ip6-localhost ip6-loopback\n"));
+	if (b->plan->wants_ca) {	/* mounted over (special.c) */
+		add_file(b, "/etc/stockade/ca.pem", SV(""));
+		add_file(b, "/etc/stockade/bundle.pem", SV(""));
+	}
 	/* Whatever address is asked, the question is answered by edge. */
 	add_file(b, "/etc/resolv.conf", SV("nameserver 10.111.0.1\n"));
 }
 
 static void plan_devices(struct builder *b)
 {
-	add_directory(b, SV("/dev"), 0755);
+	add(b, STEP_TEMPLATE, SV("/dev"));
 	for (const struct device *d = device_list; d->name; d++) {
-		struct step *s = builder_step(b, STEP_DEVICE,
-			builder_printf(b, "/dev/%s", d->name), why);
+		struct sv path = builder_printf(b, "/dev/%s", d->name);
 
-		s->source = s->target;
-		s->flags = STEP_SYSTEM;
+		add(b, STEP_DEVICE, path)->source = path;
 	}
-	builder_step(b, STEP_TERMINALS, SV("/dev/pts"), why)->flags =
-		STEP_SYSTEM;
+	add(b, STEP_TERMINALS, SV("/dev/pts"));
 }
 
 static void plan_proc(struct builder *b)
 {
-	builder_step(b, STEP_PROC, SV("/proc"), SV("read-only, hidepid"))->flags =
-		STEP_SYSTEM;
+	add(b, STEP_PROC, SV("/proc"))->why = SV("read-only, hidepid");
 	for (const char *const *at = system_proc_hidden; *at; at++) {
 		char path[64];
 		struct stat st;
@@ -238,19 +222,17 @@ static void plan_proc(struct builder *b)
 		if (fstatat(AT_FDCWD, path, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
 		    (st.st_uid == 0 && !(st.st_mode & 077)))
 			continue;
-		s = builder_step(b, STEP_COVER, builder_dup(b, sv_str(path)),
-				 why);
+		s = add(b, STEP_COVER, builder_dup(b, sv_str(path)));
 		s->identity.type = st.st_mode & S_IFMT;
-		s->flags = STEP_SYSTEM;
 	}
 }
 
 int system_plan(struct builder *b, struct err *e)
 {
-	builder_step(b, STEP_ROOT, SV("/"), why)->flags = STEP_SYSTEM;
+	add(b, STEP_ROOT, SV("/"));
 	if (plan_roots(b, e) < 0)
 		return -1;
-	add_directory(b, SV("/etc"), 0755);
+	add(b, STEP_TEMPLATE, SV("/etc"));
 	if (plan_etc(b, e) < 0 || plan_paths(b, e) < 0)
 		return -1;
 	plan_names(b);

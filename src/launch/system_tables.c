@@ -3,6 +3,7 @@
 #include "system_tables.h"
 
 #include <stddef.h>
+#include <string.h>
 
 const char *const system_roots[] = {
 	"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32",
@@ -10,30 +11,64 @@ const char *const system_roots[] = {
 	NULL,
 };
 
-/* passwd, group, hosts, hostname, nsswitch.conf and resolv.conf are written
- * by system.c instead. */
-const char *const system_etc[] = {
+#define NAME(name) { (name), 0, 0, NULL }
+const struct system_name system_etc[] = {
 	/* programs start */
-	"alternatives", "ld.so.cache", "ld.so.preload",
+	NAME("alternatives"), NAME("ld.so.cache"), NAME("ld.so.preload"),
 	/* certificates */
-	"pki",
+	NAME("pki"),
 	/* time, language, what system this is */
-	"localtime", "timezone", "os-release", "lsb-release",
-	"redhat-release", "fedora-release", "alpine-release",
+	NAME("localtime"), NAME("timezone"), NAME("os-release"), NAME("lsb-release"),
+	NAME("redhat-release"), NAME("fedora-release"), NAME("alpine-release"),
 	/* names of numbers */
-	"protocols", "services",
+	NAME("protocols"), NAME("services"),
 	/* shells */
-	"profile", "profile.d", "bash.bashrc", "bashrc", "zsh", "zshrc",
-	"zshenv", "fish",
+	NAME("profile"), NAME("profile.d"), NAME("bash.bashrc"), NAME("bashrc"),
+	NAME("zsh"), NAME("zshrc"), NAME("zshenv"), NAME("fish"),
 	/* tools */
-	"gitconfig", "npmrc", "fonts", "ImageMagick-*",
+	NAME("gitconfig"), NAME("npmrc"), NAME("fonts"),
+	{ "ImageMagick-", 6, 8, "" },
 	/* languages */
-	"python3.*", "perl", "java-*", "ruby", "php", "R", "julia", "ghc",
-	"maven", "gradle",
+	{ "python3.", 9, 19, "" }, NAME("perl"), NAME("java"),
+	{ "java-", 8, 29, "-openjdk" }, NAME("java-1.8.0-openjdk"), NAME("ruby"),
+	NAME("php"), NAME("R"), NAME("julia"), NAME("ghc"), NAME("maven"), NAME("gradle"),
 	/* managed settings of agents */
-	"claude-code", "codex", "gemini-cli", "opencode",
-	NULL,
+	NAME("claude-code"), NAME("codex"), NAME("gemini-cli"), NAME("opencode"),
+	{ NULL, 0, 0, NULL },
 };
+
+/* Those that system.c writes. */
+static const char *const written[] = {
+	"passwd", "group", "hosts", "hostname", "nsswitch.conf", "resolv.conf",
+};
+
+static bool is_one_of(const struct system_name *at, struct sv name)
+{
+	uint64_t number;
+	size_t n = 0;
+
+	if (at->last == 0)
+		return sv_eq(name, sv_str(at->name));
+	if (!sv_starts(name, sv_str(at->name)))
+		return false;
+	name = sv_from(name, strlen(at->name));
+	while (n < name.n && name.p[n] >= '0' && name.p[n] <= '9')
+		n++;
+	return sv_to_u64(sv_head(name, n), at->last, &number) &&
+	       number >= at->first &&
+	       sv_eq(sv_from(name, n), sv_str(at->rest));
+}
+
+bool system_etc_has(struct sv name)
+{
+	for (size_t i = 0; i < sizeof written / sizeof written[0]; i++)
+		if (sv_eq(name, sv_str(written[i])))
+			return true;
+	for (const struct system_name *at = system_etc; at->name; at++)
+		if (is_one_of(at, name))
+			return true;
+	return false;
+}
 
 const char *const system_paths[] = {
 	"/etc/ssl/certs", "/etc/ssl/openssl.cnf", "/etc/ssl/ca-bundle.pem",
@@ -41,12 +76,11 @@ const char *const system_paths[] = {
 	NULL,
 };
 
-/* What only root could read is not listed again: outside, the agent is never
- * root (system.c leaves such names out by their mode). */
+/* What only root can read or write (kcore, kmsg, sysrq-trigger, timer_list) is
+ * not listed: outside, the agent is never root. */
 const char *const system_proc_hidden[] = {
-	"asound", "interrupts", "kallsyms", "kcore", "key-users",
-	"keys", "kmsg", "latency_stats", "sched_debug", "scsi",
-	"sysrq-trigger", "timer_list", "timer_stats",
+	"asound", "interrupts", "kallsyms", "key-users", "keys",
+	"latency_stats", "scsi",
 	NULL,
 };
 

@@ -4,10 +4,11 @@
  * with a step that is made to fail.
  *
  *	launch-fault [--fail N | --steps | --explain | --json] [--ca FILE]
+ *		[--store DIRECTORY]
  *		[--set NAME=VALUE] [--seal PATH] [--pin PATH]
  *		[--STATEMENT VALUE]... -- COMMAND...
  *
- * --fail N makes step N of the plan fail; --steps prints how many there are.
+ * Without a store the plan can only be looked at.  --fail N makes step N of the plan fail; --steps prints how many there are.
  * The exit status is what `stockade run` would give.
  */
 #include <signal.h>
@@ -28,7 +29,7 @@ enum { LIST_MAX = 16 };
 struct options {
 	size_t fail_step;
 	bool steps, explain, json;
-	const char *ca_file;
+	const char *ca_file, *store;
 	struct launch_variable variables[LIST_MAX];
 	size_t variables_n;
 	const char *sealed[LIST_MAX], *pinned[LIST_MAX];
@@ -52,6 +53,8 @@ static void one_option(struct options *o, struct policy *p,
 		o->fail_step = strtoul(value, NULL, 10);
 	} else if (strcmp(word, "ca") == 0) {
 		o->ca_file = value;
+	} else if (strcmp(word, "store") == 0) {
+		o->store = value;
 	} else if (strcmp(word, "seal") == 0 && o->sealed_n < LIST_MAX) {
 		o->sealed[o->sealed_n++] = value;
 	} else if (strcmp(word, "pin") == 0 && o->pinned_n < LIST_MAX) {
@@ -204,6 +207,7 @@ int main(int argc, char **argv)
 	in.cwd = cwd;
 	in.argv = parse(argc, argv, &o, &p, &source);
 	in.wants_ca = o.ca_file;
+	in.store = o.store;
 	in.variables = o.variables;
 	in.variables_n = o.variables_n;
 	in.sealed = o.sealed;

@@ -14,7 +14,7 @@
 #include "parse.h"
 #include "tap.h"
 
-static char work[64], marker[80];
+static char work[64], store[64], marker[80];
 static struct policy policy;
 static struct plan plan;
 static int null_fd = -1;
@@ -24,7 +24,7 @@ static void make_plan(void)
 {
 	char *const argv[] = { (char[]){ "touch" }, marker, NULL };
 	struct launch_input in = {
-		.argv = argv, .environ = environ, .cwd = work,
+		.argv = argv, .environ = environ, .cwd = work, .store = store,
 		.wants_ca = true, .stdio = { null_fd, null_fd, null_fd },
 	};
 	struct err e;
@@ -43,6 +43,8 @@ static void begin(void)
 	null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
 	(void)snprintf(work, sizeof work, "/tmp/sandbox-XXXXXX");
 	CHECK(mkdtemp(work) != NULL);
+	(void)snprintf(store, sizeof store, "/tmp/store-XXXXXX");
+	CHECK(mkdtemp(store) != NULL);
 	(void)snprintf(marker, sizeof marker, "%s/marker", work);
 	policy = policy_new();
 	CHECK_INT(policy_flag(&policy, SV("write"), sv_str(work), &source, &e),
@@ -119,13 +121,21 @@ static void test_a_tree_that_was_swapped_ends_the_launch(void)
 	(void)unlink(marker);
 }
 
+static void end(void)
+{
+	char command[160];
+
+	(void)snprintf(command, sizeof command, "rm -rf %s %s", work, store);
+	CHECK_INT(system(command), 0);
+}
+
 int main(void)
 {
 	begin();
 	RUN(test_a_plan_that_holds_runs_the_command);
 	RUN(test_every_step_that_fails_ends_the_launch);
 	RUN(test_a_tree_that_was_swapped_ends_the_launch);
-	CHECK_INT(rmdir(work), 0);
+	end();
 	plan_free(&plan);
 	policy_free(&policy);
 	return tap_done();

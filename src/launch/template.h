@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What /etc and /dev of every sandbox have in common, kept on the disk.
+ *
+ * Some forty small files, links and empty places are the same in every run of
+ * a user.  The first run makes them, in a directory whose name is a hash of
+ * all that went into it; the others mount it, read-only.  When a file of the
+ * host's /etc changes, or the plan, the name is another one: nothing that a
+ * running sandbox shows is ever changed.
+ */
+#ifndef LAUNCH_TEMPLATE_H
+#define LAUNCH_TEMPLATE_H
+
+#include "builder.h"
+
+/*
+ * Makes the template, if it is not in the store yet, the source of the steps
+ * TEMPLATE, and marks those that it saves: what is STEP_READY is not applied,
+ * what is STEP_PLACED has its place.  After areas_mount().
+ */
+must_check int template_plan(struct builder *b, struct err *e);
+
+#endif
