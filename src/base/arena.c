@@ -4,6 +4,7 @@
 
 #include <stdalign.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
 struct arena_block {
 	struct arena_block *next;
@@ -13,14 +14,32 @@ struct arena_block {
 
 enum { ARENA_BLOCK = 4000 };
 
+int arena_new_shared(size_t max, struct arena *ret, struct err *e)
+{
+	struct arena_block *block;
+	size_t n = sizeof *block + max;
+
+	/* Memory is used by the page that is touched, not by the maximum. */
+	block = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_SHARED |
+		     MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (block == MAP_FAILED)
+		return err_sys(e, "map shared memory");
+	block->cap = max;
+	*ret = (struct arena){ .head = block, .max = max, .shared = true };
+	return 0;
+}
+
 void arena_free(struct arena *a)
 {
-	while (a->head) {
+	if (a->shared && a->head)
+		(void)munmap(a->head, sizeof *a->head + a->head->cap);
+	while (a->head && !a->shared) {
 		struct arena_block *block = a->head;
 
 		a->head = block->next;
 		free(block);
 	}
+	a->head = NULL;
 	a->used = 0;
 }
 
@@ -33,6 +52,8 @@ void *arena_alloc(struct arena *a, size_t n)
 		return NULL;
 	n = (n + alignof(max_align_t) - 1) & ~(alignof(max_align_t) - 1);
 	if (a->used > a->max || n > a->max - a->used)
+		return NULL;
+	if (a->shared && (!block || n > block->cap - block->n))
 		return NULL;
 	if (!block || n > block->cap - block->n) {
 		size_t cap = n > ARENA_BLOCK ? n : ARENA_BLOCK;

@@ -8,6 +8,9 @@
 #ifndef BASE_ARENA_H
 #define BASE_ARENA_H
 
+#include <stdbool.h>
+
+#include "err.h"
 #include "sv.h"
 
 struct arena_block;
@@ -16,12 +19,19 @@ struct arena {
 	struct arena_block *head;	/* owned list, newest first */
 	size_t used;			/* bytes handed out so far */
 	size_t max;
+	bool shared;			/* one mapping, not blocks of malloc() */
 };
 
 static inline struct arena arena_new(size_t max)
 {
 	return (struct arena){ .max = max };
 }
+
+/*
+ * At the same address in every process that is forked from now on, which sees
+ * what is written there: one of them writes, and the others are told when.
+ */
+must_check int arena_new_shared(size_t max, struct arena *ret, struct err *e);
 
 void arena_free(struct arena *a);	/* everything that it handed out */
 #define auto_arena __attribute__((cleanup(arena_free)))

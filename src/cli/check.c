@@ -59,19 +59,15 @@ static bool is_at_or_below(struct sv path, const char *dir)
 	return sv_starts(path, d) && (path.n == d.n || path.p[d.n] == '/');
 }
 
-/* The name directly in /etc that the path leads through. */
 static bool is_system_etc(struct sv path)
 {
-	struct sv name;
-
-	if (!is_at_or_below(path, "/etc") || path.n < 6)
-		return false;
-	name = sv_from(path, 5);
-	name = sv_head(name, sv_find(name, '/'));
-	for (size_t i = 0; system_paths[i]; i++)
-		if (is_at_or_below(path, system_paths[i]))
+	for (size_t i = 0; system_etc[i]; i++)
+		if (is_at_or_below(path, system_etc[i]))
 			return true;
-	return system_etc_has(name);
+	for (size_t i = 0; system_written[i]; i++)
+		if (sv_eq(path, sv_str(system_written[i])))
+			return true;
+	return false;
 }
 
 static bool is_private(const struct check *c, struct sv path)

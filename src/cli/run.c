@@ -41,12 +41,13 @@ struct run {
 	struct loop *loop;
 	struct run_record record;
 	struct warden warden;
-	struct plan plan;
+	struct launch_input input;
+	const char *sealed[SEALED_MAX], *pinned[POLICY_FILES_MAX];
+	struct plan *plan;		/* owned */
 	struct sandbox sandbox;
 	struct terminal terminal;
 	struct relay relays[3];
-	bool has_record, has_warden, has_plan, has_sandbox;
-	bool began;		/* to make the sandbox */
+	bool has_record, has_warden, has_sandbox, is_planned;
 	struct launch_variable *variables;	/* owned */
 	char cwd[PATH_MAX];
 };
@@ -71,8 +72,7 @@ static void run_fini(struct run *r)
 	end_sandbox(r);
 	if (r->has_warden)
 		warden_fini(&r->warden);
-	if (r->has_plan)
-		plan_free(&r->plan);
+	plan_free(r->plan);
 	if (r->has_record)
 		run_record_fini(&r->record);
 	loop_free(r->loop);
@@ -109,9 +109,9 @@ static int hide_secret_files(struct policy *p, struct err *e)
 	return 0;
 }
 
-static int make_variables(struct run *r, struct launch_input *in,
-			  struct err *e)
+static int make_variables(struct run *r, struct err *e)
 {
+	struct launch_input *in = &r->input;
 	const struct credential_set *set = &r->warden.credentials;
 
 	if (set->n == 0)
@@ -133,31 +133,53 @@ static int make_variables(struct run *r, struct launch_input *in,
 
 /* What decides over later runs: state, programs, policies.  The texts live in
  * the policy's arena. */
-static int list_sealed(struct run *r, const char *sealed[SEALED_MAX],
-		       size_t *n, struct err *e)
+static int list_sealed(struct run *r, struct err *e)
 {
 	auto_buf struct buf program = buf_new(PATH_MAX);
 	struct arena *a = &r->policy.arena;
 	struct sv folders[2], state;
+	size_t n = 0;
 
 	if (run_state_path(a, &state, e) < 0 ||
 	    helper_program_dir(&program, e) < 0 ||
 	    source_folders(a, folders, e) < 0)
 		return -1;
-	sealed[(*n)++] = arena_str(a, state);
-	sealed[(*n)++] = arena_str(a, buf_sv(&program));
-	sealed[(*n)++] = helper_installed_dir();
+	r->sealed[n++] = arena_str(a, state);
+	r->sealed[n++] = arena_str(a, buf_sv(&program));
+	r->sealed[n++] = helper_installed_dir();
 	for (size_t i = 0; i < countof(folders); i++)
 		if (folders[i].n)
-			sealed[(*n)++] = arena_str(a, folders[i]);
-	for (size_t i = 0; i < *n; i++)
-		if (!sealed[i])
+			r->sealed[n++] = arena_str(a, folders[i]);
+	for (size_t i = 0; i < n; i++)
+		if (!r->sealed[i])
 			return err_kind(e, ERR_LIMIT, "out of memory");
+	r->input.sealed = r->sealed;
+	r->input.sealed_n = n;
 	return 0;
 }
 
+/* All but the variables of secrets, which nobody has read yet. */
+static int make_input(struct run *r, char **argv, struct err *e)
+{
+	r->input = (struct launch_input){
+		.argv = argv, .environ = environ, .cwd = r->cwd,
+		.stdio = { 0, 1, 2 }, .pinned = r->pinned,
+		.wants_ca = policy_needs_tls(&r->policy),
+	};
+	if (list_sealed(r, e) < 0)
+		return -1;
+	if (r->policy.files_n > POLICY_FILES_MAX)
+		return err_kind(e, ERR_LIMIT, "more than %d policy files",
+				POLICY_FILES_MAX);
+	for (size_t i = 0; i < r->policy.files_n; i++)
+		r->pinned[r->input.pinned_n++] = arena_str(&r->policy.arena,
+							   r->policy.files[i]);
+	r->plan = plan_new(&r->input, e);
+	return r->plan ? 0 : -1;
+}
+
 /* Where later runs find what this one leaves them: checked, and its name. */
-static int open_store(struct run *r, const char **ret, struct err *e)
+static int open_store(struct run *r, struct err *e)
 {
 	auto_buf struct buf path = buf_new(PATH_MAX);
 	auto_fd int fd = -1;
@@ -170,41 +192,18 @@ static int open_store(struct run *r, const char **ret, struct err *e)
 	buf_puts(&path, "/" STORE);
 	if (buf_check(&path, "the state directory's name", e) < 0)
 		return -1;
-	*ret = arena_str(&r->policy.arena, buf_sv(&path));
-	return *ret ? 0 : err_kind(e, ERR_LIMIT, "out of memory");
-}
-
-static int make_plan(struct run *r, char **argv, const char *store,
-		     struct err *e)
-{
-	const char *sealed[SEALED_MAX], *pinned[POLICY_FILES_MAX];
-	struct launch_input in = {
-		.argv = argv, .environ = environ, .cwd = r->cwd,
-		.stdio = { 0, 1, 2 }, .sealed = sealed, .pinned = pinned,
-		.wants_ca = policy_needs_tls(&r->policy), .store = store,
-	};
-
-	if (list_sealed(r, sealed, &in.sealed_n, e) < 0)
-		return -1;
-	if (r->policy.files_n > POLICY_FILES_MAX)
-		return err_kind(e, ERR_LIMIT, "more than %d policy files",
-				POLICY_FILES_MAX);
-	for (size_t i = 0; i < r->policy.files_n; i++)
-		pinned[in.pinned_n++] = arena_str(&r->policy.arena,
-						  r->policy.files[i]);
-	if (r->has_warden && make_variables(r, &in, e) < 0)
-		return -1;
-	r->has_plan = true;
-	return plan_build(&r->plan, &r->policy, &in, e);
+	r->input.store = arena_str(&r->policy.arena, buf_sv(&path));
+	return r->input.store ? 0 : err_kind(e, ERR_LIMIT, "out of memory");
 }
 
 static int explain(struct run *r, char **argv, bool json, struct err *e)
 {
 	auto_buf struct buf text = buf_new(16 << 20);
 
-	if (make_plan(r, argv, NULL, e) < 0)
+	if (make_input(r, argv, e) < 0 ||
+	    plan_build(r->plan, &r->policy, &r->input, e) < 0)
 		return -1;
-	plan_print(&r->plan, &text, json);
+	plan_print(r->plan, &text, json);
 	if (buf_check(&text, "the plan", e) < 0)
 		return -1;
 	(void)fwrite(text.p, 1, text.n, stdout);
@@ -230,11 +229,9 @@ static int open_relays(struct run *r, struct err *e)
 	return 0;
 }
 
-/* The sandbox and vault come up side by side; then the command executes. */
-static int start(struct run *r, char **argv, struct err *e)
+/* What the secrets are called inside, and nothing else of them. */
+static int open_warden(struct run *r, char **argv, struct err *e)
 {
-	const char *store;
-
 	r->has_warden = true;
 	if (warden_init(&r->warden, r->loop, &r->policy, &r->record.trail,
 			e) < 0)
@@ -244,10 +241,22 @@ static int start(struct run *r, char **argv, struct err *e)
 			       e) < 0)
 		return -1;
 	credential_set_forget(&r->warden.credentials);
-	if (open_store(r, &store, e) < 0 || make_plan(r, argv, store, e) < 0)
+	return make_variables(r, e);
+}
+
+/* pid 1, the plan and vault come up side by side; then the command executes. */
+static int start(struct run *r, char **argv, struct err *e)
+{
+	if (make_input(r, argv, e) < 0)
 		return -1;
-	r->has_sandbox = r->began = true;
-	if (sandbox_start(&r->plan, &r->sandbox, e) < 0 ||
+	r->has_sandbox = true;
+	/* Before there are secrets in this memory, of which it has a copy. */
+	if (sandbox_start(r->plan, &r->sandbox, e) < 0 ||
+	    open_warden(r, argv, e) < 0 || open_store(r, e) < 0 ||
+	    plan_build(r->plan, &r->policy, &r->input, e) < 0)
+		return -1;
+	r->is_planned = true;
+	if (sandbox_build(r->plan, &r->sandbox, e) < 0 ||
 	    warden_await_vault(&r->warden, e) < 0 ||
 	    sandbox_prepared(&r->sandbox, e) < 0)
 		return -1;
@@ -275,8 +284,10 @@ static int start(struct run *r, char **argv, struct err *e)
 /* A command that is not there is the shell's 127, not our failure. */
 static int status_of_failure(const struct run *r, const struct err *e)
 {
-	int status = r->sandbox.status ? r->sandbox.status : r->plan.status;
+	int status = r->sandbox.status;
 
+	if (status == LAUNCH_FAILED && r->plan)
+		status = r->plan->status;
 	if (status != LAUNCH_NOT_FOUND && status != LAUNCH_NOT_EXECUTABLE)
 		return -1;
 	complain("", e->msg, false);
@@ -297,7 +308,7 @@ static void record_failure(struct run *r, const struct err *why)
 {
 	struct err ignored;
 
-	if (!r->began)
+	if (!r->is_planned)
 		return;
 	if (r->record.trail.fd < 0 &&
 	    (run_record_init(&r->record, &ignored) < 0 ||
@@ -324,7 +335,7 @@ static int run(struct run *r, char **argv, struct err *e)
 	s.loop = r->loop;
 	s.warden = &r->warden;
 	s.sandbox = &r->sandbox;
-	s.terminal = r->plan.wants_pty ? &r->terminal : NULL;
+	s.terminal = r->plan->wants_pty ? &r->terminal : NULL;
 	status = supervise(&s, r->policy.time_limit_ms, e);
 	supervise_fini(&s);
 	end_sandbox(r);

@@ -61,8 +61,11 @@ struct sv builder_printf(struct builder *b, const char *fmt, ...)
 /* With a NUL behind it. */
 const char *builder_str(struct builder *b, struct sv v);
 
+/* Of plan_new(). */
+must_check int identity_begin(struct builder *b, struct err *e);
+void system_begin(struct builder *b);
 /* Parts of plan_build(), in the order in which they are called. */
-must_check int identity_plan(struct builder *b, struct err *e);
+void identity_plan(struct builder *b);
 must_check int environment_plan(struct builder *b, struct err *e);
 must_check int system_plan(struct builder *b, struct err *e);
 must_check int command_plan(struct builder *b, struct err *e);

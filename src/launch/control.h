@@ -16,6 +16,8 @@ enum control_kind {
 	CONTROL_NONE = 0,
 	/* to pid 1 */
 	CONTROL_MAPPED,		/* your ids are mapped (started by root) */
+	CONTROL_TREES,		/* descriptors of the plan, in its order */
+	CONTROL_PLAN,		/* it is whole: carry it out */
 	CONTROL_GO,		/* the certificate's PEM follows the note */
 	CONTROL_SIGNAL,		/* value */
 	/* from pid 1 */
@@ -32,7 +34,7 @@ struct control_note {
 	struct err err;		/* with CONTROL_FAILED */
 };
 
-enum { CONTROL_FDS_MAX = 3, CONTROL_TAIL_MAX = 16384 };
+enum { CONTROL_FDS_MAX = 16, CONTROL_TAIL_MAX = 16384 };
 
 must_check int control_send(int fd, const struct control_note *note,
 			    struct sv tail, struct err *e);

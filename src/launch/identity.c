@@ -85,13 +85,13 @@ static struct sv passwd_line(struct builder *b, uid_t uid)
 }
 
 /* HOME and USER are believed as names only; the uid is the kernel's. */
-static void name_user(struct builder *b)
+void identity_plan(struct builder *b)
 {
 	struct sv home = variable(b, "HOME"), user = variable(b, "USER");
 
 	if (!usable_as_home(home) || (!usable_as_name(user) &&
 				      !b->plan->as_root)) {
-		struct sv line = passwd_line(b, b->plan->host_uid);
+		struct sv line = passwd_line(b, geteuid());
 
 		home = usable_as_home(home) ? home : field(line, 5);
 		user = usable_as_name(user) ? user : field(line, 0);
@@ -101,7 +101,7 @@ static void name_user(struct builder *b)
 			  builder_dup(b, user) : SV("agent");
 }
 
-int identity_plan(struct builder *b, struct err *e)
+int identity_begin(struct builder *b, struct err *e)
 {
 	struct plan *plan = b->plan;
 
@@ -111,7 +111,6 @@ int identity_plan(struct builder *b, struct err *e)
 	plan->as_root = geteuid() == 0;
 	plan->host_uid = geteuid();
 	plan->host_gid = getegid();
-	name_user(b);
 	if (plan->as_root) {
 		plan->uid = plan->gid = AGENT_ID;
 		plan->host_uid = AGENT_HOST_ID + (uid_t)getpid();

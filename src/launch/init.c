@@ -2,10 +2,10 @@
 /*
  * pid 1: see init.h.
  *
- * Life: it waits for its ids (started by root), applies the steps, reports,
- * gives everything up, waits for the word to go, executes the command, and
- * then reaps, with nothing but its socket to the parent open.  When the command
- * ends it kills whatever is left inside, says so and exits; when the parent is
+ * Life: it waits for its ids (started by root), begins to make the network,
+ * waits for the plan, applies its steps, reports, gives everything up, waits
+ * for the word to go, executes the command, and then reaps, with nothing but
+ * its socket to the parent open.  When the command ends it kills whatever is left inside, says so and exits; when the parent is
  * gone, or when the host has taken a cover or a guard away (hold.c), it just
  * exits, and the kernel does the killing.
  *
@@ -18,6 +18,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
@@ -145,17 +146,15 @@ static _Noreturn void fail(struct init *in, const struct err *e)
 	_exit(LAUNCH_FAILED);
 }
 
-static void apply_steps(struct init *in)
+static void apply_steps(struct init *in, const struct step *steps,
+			size_t from, size_t to)
 {
-	const struct plan *plan = in->plan;
 	struct err e = { 0 };
 
-	for (size_t i = 0; i < plan->steps_n; i++) {
-		const struct step *s = &plan->steps[i];
+	for (size_t i = from; i < to; i++) {
+		const struct step *s = &steps[i];
 
-		if (s->kind == STEP_NAMESPACES)		/* the parent's */
-			continue;
-		if (plan->fail_step == i + 1)
+		if (in->plan->fail_step == i + 1)
 			(void)err_kind(&e, ERR_BUG, "made to fail");
 		else if (s->flags & STEP_READY)
 			continue;
@@ -166,6 +165,41 @@ static void apply_steps(struct init *in)
 		if (in->status == LAUNCH_FAILED)
 			step_context(s, &e);
 		fail(in, &e);
+	}
+}
+
+static int take_trees(struct init *in, const struct control_in *note,
+		      struct err *e)
+{
+	size_t n = in->trees_n + note->fds_n;
+	int *grown = realloc(in->trees, n * sizeof *grown);
+
+	if (!grown)
+		return err_sys(e, "allocate");
+	memcpy(grown + in->trees_n, note->fds, note->fds_n * sizeof *grown);
+	in->trees = grown;
+	in->trees_n = n;
+	return 0;
+}
+
+/* Until the plan is whole. */
+static int await_plan(struct init *in, struct err *e)
+{
+	static struct control_in note;
+
+	for (;;) {
+		int rc = control_receive(in->control_fd, &note, false, e);
+
+		if (rc == 0)
+			_exit(0);	/* there will be none */
+		if (rc < 0)
+			return -1;
+		if (note.note.kind == CONTROL_PLAN)
+			return 0;
+		if (note.note.kind != CONTROL_TREES)
+			return err_kind(e, ERR_BUG, "an unexpected note");
+		if (take_trees(in, &note, e) < 0)
+			return -1;
 	}
 }
 
@@ -274,8 +308,8 @@ static int keep_three(struct init *in, struct err *e)
 	return process_close_except(keep, 3, e);
 }
 
-_Noreturn void init_run(const struct plan *plan, int control_fd,
-			const int stdio_fd[3])
+_Noreturn void init_run(const struct plan *plan, const struct step *early,
+			int control_fd, const int stdio_fd[3])
 {
 	struct init in = {
 		.plan = plan, .control_fd = control_fd, .root_fd = -1,
@@ -290,7 +324,10 @@ _Noreturn void init_run(const struct plan *plan, int control_fd,
 
 	if (begin(&in, &e) < 0)
 		fail(&in, &e);
-	apply_steps(&in);
+	apply_steps(&in, early, 1, plan->early);	/* 0 is the parent's */
+	if (await_plan(&in, &e) < 0)
+		fail(&in, &e);
+	apply_steps(&in, plan->steps, plan->early, plan->steps_n);
 	if (keep_three(&in, &e) < 0)
 		fail(&in, &e);
 	tell(&in, CONTROL_RUNNING, 0);

@@ -13,6 +13,8 @@
 
 struct init {
 	const struct plan *plan;
+	int *trees;		/* of its steps, in their order */
+	size_t trees_n, trees_used;
 	int stdio_fd[3];	/* borrowed */
 	int control_fd;		/* owned, all of them; -1: not open */
 	int root_fd;		/* the new root's mount */
@@ -33,10 +35,10 @@ struct init {
 	int status;		/* of the run, when a step fails: LAUNCH_* */
 };
 
-/* Never returns; control_fd is pid 1's end, stdio_fd what becomes 0, 1 and 2 of
- * the command where that is not the pty. */
-_Noreturn void init_run(const struct plan *plan, int control_fd,
-			const int stdio_fd[3]);
+/* Never returns; early are the first steps, control_fd is pid 1's end, stdio_fd
+ * what becomes 0, 1 and 2 of the command where that is not the pty. */
+_Noreturn void init_run(const struct plan *plan, const struct step *early,
+			int control_fd, const int stdio_fd[3]);
 
 #define INIT_STEP(name) \
 	must_check int name(struct init *in, const struct step *s, struct err *e)

@@ -2,14 +2,18 @@
 /*
  * From a checked policy to a confined, running command.
  *
- *	plan_build()		looks at the host; the result is data
+ *	plan_new()		who the agent will be, and what its stdio is
  *	sandbox_start()		makes the process that will be pid 1, and returns
+ *	plan_build()		looks at the host; the result is data
+ *	sandbox_build()		pid 1 has the plan, and builds the new root
  *	sandbox_prepared()	that process has applied the plan's steps
  *	sandbox_go()		it has given everything up: the command executes
  *
  * The plan is an ordered list of steps (plan.h): it can be printed, compared,
- * and each step can be made to fail.  sandbox_start() returns at once, so that
- * the helpers can be started while the new root is being built.
+ * and each step can be made to fail.  The two processes work side by side:
+ * pid 1 makes the network, which takes longest, while the plan is made, and the
+ * root while the helpers are started.  A plan that is only to be printed needs
+ * no sandbox.
  *
  * A step that fails ends the run: nothing is skipped, and the command never
  * ran.  Closing the control descriptor, or the death of the caller by any
@@ -65,11 +69,11 @@ enum {
 	LAUNCH_NOT_FOUND = 127,
 };
 
-/*
- * Makes the plan; changes nothing on the host but the store.  On failure ret->status is one
- * of the above.  plan_free() also after a failure.
- */
-must_check int plan_build(struct plan *ret, const struct policy *p,
+/* A plan that only begins; NULL on failure.  plan_free() takes NULL as well. */
+struct plan *plan_new(const struct launch_input *in, struct err *e);
+/* The rest of it, for the same input; changes nothing on the host but the
+ * store.  On failure plan->status is one of the above. */
+must_check int plan_build(struct plan *plan, const struct policy *p,
 			  const struct launch_input *in, struct err *e);
 void plan_free(struct plan *plan);
 size_t plan_step_count(const struct plan *plan);
@@ -89,8 +93,11 @@ struct sandbox {
 	int status;		/* after a failure: LAUNCH_* */
 };
 
-/* All three: on failure call sandbox_kill(), then report. */
+/* All four: on failure call sandbox_kill(), then report. */
 must_check int sandbox_start(const struct plan *plan, struct sandbox *ret,
+			     struct err *e);
+/* After plan_build(). */
+must_check int sandbox_build(const struct plan *plan, struct sandbox *sb,
 			     struct err *e);
 must_check int sandbox_prepared(struct sandbox *sb, struct err *e);
 /* ca_pem is empty without wants_ca.  Returns when the command was executed. */

@@ -99,13 +99,48 @@ static void plan_confinement(struct builder *b)
 		     SV("the command"))->flags = STEP_SYSTEM;
 }
 
-static int build(struct builder *b, struct err *e)
+static int begin(struct builder *b, struct err *e)
 {
-	if (plan_stdio(b, e) < 0 || identity_plan(b, e) < 0 ||
-	    environment_plan(b, e) < 0)
+	if (plan_stdio(b, e) < 0 || identity_begin(b, e) < 0)
 		return -1;
 	add(b, STEP_NETWORK, "begin: a namespace, lo, all routes local, every "
 	    "TCP connection and DNS question to edge");
+	system_begin(b);
+	b->plan->early = b->plan->steps_n;
+	return b->full ? err_kind(e, ERR_LIMIT, "out of memory") : 0;
+}
+
+struct plan *plan_new(const struct launch_input *in, struct err *e)
+{
+	struct builder b = { .in = in };
+	struct arena arena;
+
+	if (arena_new_shared(PLAN_ARENA_MAX, &arena, e) < 0)
+		return NULL;
+	b.plan = arena_make(&arena, struct plan);
+	*b.plan = (struct plan){
+		.arena = arena, .status = LAUNCH_FAILED,
+		.wants_ca = in->wants_ca, .cwd = in->cwd,
+	};
+	b.arena = &b.plan->arena;
+	if (begin(&b, e) < 0) {
+		plan_free(b.plan);
+		return NULL;
+	}
+	return b.plan;
+}
+
+int plan_build(struct plan *plan, const struct policy *p,
+	       const struct launch_input *in, struct err *e)
+{
+	struct builder builder = {
+		.plan = plan, .policy = p, .in = in, .arena = &plan->arena,
+	};
+	struct builder *b = &builder;
+
+	identity_plan(b);
+	if (environment_plan(b, e) < 0)
+		return -1;
 	if (system_plan(b, e) < 0)
 		return err_ctx(e, "the system's part of the sandbox");
 	if (command_plan(b, e) < 0 || plan_argv(b, e) < 0 ||
@@ -120,26 +155,16 @@ static int build(struct builder *b, struct err *e)
 	return 0;
 }
 
-int plan_build(struct plan *ret, const struct policy *p,
-	       const struct launch_input *in, struct err *e)
-{
-	struct builder b = {
-		.plan = ret, .policy = p, .in = in, .arena = &ret->arena,
-	};
-
-	*ret = (struct plan){
-		.arena = arena_new(PLAN_ARENA_MAX), .status = LAUNCH_FAILED,
-		.wants_ca = in->wants_ca, .cwd = in->cwd,
-	};
-	return build(&b, e);
-}
-
 void plan_free(struct plan *plan)
 {
+	struct arena arena;
+
+	if (!plan)
+		return;
 	for (size_t i = 0; i < plan->steps_n; i++)
 		close_fd(&plan->steps[i].tree_fd);
-	plan->steps_n = 0;
-	arena_free(&plan->arena);
+	arena = plan->arena;	/* which holds the plan itself */
+	arena_free(&arena);
 }
 
 size_t plan_step_count(const struct plan *plan)

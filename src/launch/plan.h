@@ -2,8 +2,12 @@
 /*
  * The plan: what the launch will do, as data.
  *
- * Steps are applied in the order of the array.  The first ones are the
- * parent's (STEP_NAMESPACES, STEP_IDENTITY); the others are pid 1's.  Sources
+ * It lies in memory that pid 1 shares: pid 1 is made first, and carries out the
+ * early steps while the parent still looks at the host for the others.  From
+ * sandbox_build() on nobody writes to it.
+ *
+ * Steps are applied in the order of the array.  STEP_NAMESPACES is the
+ * parent's; the others are pid 1's.  Sources
  * are known by identity (device and inode), not by name alone: pid 1 opens the
  * name again, refusing every symbolic link, and compares.
  */
@@ -91,6 +95,7 @@ struct plan {
 	struct arena arena;
 	struct step *steps;
 	size_t steps_n, steps_cap;
+	size_t early;		/* of them: those of plan_new() */
 
 	/* Identity.  The host's ids are what the kernel checks. */
 	uid_t uid, host_uid;

@@ -159,8 +159,16 @@ static int same_as_planned(const struct step *s, int fd, struct err *e)
 	return 0;
 }
 
-/* The host's tree, copied and restricted. */
-static int host_tree(const struct step *s, struct err *e)
+/* The copy that the parent has made and restricted. */
+static int given_tree(struct init *in, struct err *e)
+{
+	if (in->trees_used == in->trees_n)
+		return err_kind(e, ERR_BUG, "its tree has not come");
+	return in->trees[in->trees_used++];
+}
+
+/* The host's tree, copied and restricted here. */
+static int own_tree(const struct step *s, struct err *e)
 {
 	auto_fd int source_fd = path_open_exact(AT_FDCWD, s->source, O_PATH,
 						e);
@@ -176,18 +184,20 @@ static int host_tree(const struct step *s, struct err *e)
 	return steal_fd(&tree_fd);
 }
 
+static int host_tree(struct init *in, const struct step *s, struct err *e)
+{
+	return s->flags & STEP_TREE ? given_tree(in, e) : own_tree(s, e);
+}
+
 int root_template(struct init *in, const struct step *s, struct err *e)
 {
-	const char *below = s->target.p + 1;
-	auto_fd int tree_fd = -1;
+	auto_fd int tree_fd = host_tree(in, s, e);
 
-	if (mkdirat(in->root_fd, below, 0755) < 0)
+	if (tree_fd < 0)
+		return -1;
+	if (mkdirat(in->root_fd, s->target.p + 1, 0755) < 0)
 		return err_sys(e, "make a place for it");
-	if (s->flags & STEP_TREE)
-		return root_attach(in, s->tree_fd, in->root_fd, below, e);
-	tree_fd = host_tree(s, e);
-	return tree_fd < 0 ? -1 :
-			     root_attach(in, tree_fd, in->root_fd, below, e);
+	return root_attach(in, tree_fd, in->root_fd, s->target.p + 1, e);
 }
 
 /* /usr and the like: names that only the host's root can change, on both
@@ -224,9 +234,7 @@ int root_bind(struct init *in, const struct step *s, struct err *e)
 			path_make_file(in->root_fd, below, 0644, e);
 	if (at_fd < 0)
 		return err_ctx(e, "a place for it");
-	if (s->flags & STEP_TREE)	/* restricted by the parent */
-		return root_attach(in, s->tree_fd, at_fd, "", e);
-	tree_fd = host_tree(s, e);
+	tree_fd = host_tree(in, s, e);
 	if (tree_fd < 0)
 		return -1;
 	return root_attach(in, tree_fd, at_fd, "", e);
@@ -266,14 +274,24 @@ static int cover(struct init *in, bool directory, int at_fd, const char *path,
 	return 0;
 }
 
+/* In /proc, whose names are the kernel's; not every kernel has every one. */
+static int cover_system(struct init *in, const struct step *s, struct err *e)
+{
+	const char *below = s->target.p + 1;
+	struct stat st;
+
+	if (fstatat(in->root_fd, below, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return errno == ENOENT ? 0 : err_sys(e, "look at it");
+	return cover(in, S_ISDIR(st.st_mode), in->root_fd, below, e);
+}
+
 int root_cover(struct init *in, const struct step *s, struct err *e)
 {
 	struct path_identity now;
 	auto_fd int at_fd = -1;
 
-	if (s->identity.type)	/* in /proc, whose names are the kernel's */
-		return cover(in, s->identity.type == S_IFDIR, in->root_fd,
-			     s->target.p + 1, e);
+	if (s->flags & STEP_SYSTEM)
+		return cover_system(in, s, e);
 	at_fd = path_open_exact(in->root_fd, init_below(s->target), O_PATH, e);
 	/* What is gone needs no cover: editors' swap files come and go. */
 	if (at_fd < 0 && (s->flags & STEP_OPTIONAL) &&

@@ -23,18 +23,6 @@
 	(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC |     \
 	 CLONE_NEWUTS | CLONE_NEWCGROUP | CLONE_NEWTIME)
 
-static const struct step *find_step(const struct plan *plan,
-				    enum step_kind kind, size_t *index)
-{
-	for (size_t i = 0; i < plan->steps_n; i++) {
-		if (plan->steps[i].kind == kind) {
-			*index = i + 1;
-			return &plan->steps[i];
-		}
-	}
-	return NULL;
-}
-
 static bool same_socket(int a, int b)
 {
 	struct stat x, y;
@@ -76,11 +64,11 @@ static void close_relays(const struct plan *plan, const int stdio_fd[3])
 static int clone_init(const struct plan *plan, struct sandbox *ret,
 		      const int stdio_fd[3], pid_t *pid, struct err *e)
 {
+	/* The array may move while it grows; these steps do not change. */
+	const struct step *early = plan->steps;
 	int pair[2];
-	size_t index = 0;
 
-	if (!find_step(plan, STEP_NAMESPACES, &index) ||
-	    plan->fail_step == index)
+	if (plan->fail_step == 1)
 		return err_kind(e, ERR_BUG, "namespaces: made to fail");
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return err_sys(e, "socketpair");
@@ -90,7 +78,7 @@ static int clone_init(const struct plan *plan, struct sandbox *ret,
 		(void)close(pair[0]);
 		for (int i = 0; i < 3; i++)
 			close_fd(&ret->relay_fd[i]);
-		init_run(plan, pair[1], stdio_fd);
+		init_run(plan, early, pair[1], stdio_fd);
 	}
 	(void)close(pair[1]);
 	if (*pid < 0 && (e->code == EPERM || e->code == ENOSPC))
@@ -179,6 +167,37 @@ int sandbox_start(const struct plan *plan, struct sandbox *ret, struct err *e)
 	rc = start(plan, ret, stdio_fd, e);
 	close_relays(plan, stdio_fd);
 	return rc;
+}
+
+/* The trees that the plan holds, some at a time. */
+static int send_trees(const struct plan *plan, int control_fd, struct err *e)
+{
+	struct control_note note = { .kind = CONTROL_TREES };
+	int fds[CONTROL_FDS_MAX];
+	size_t n = 0;
+
+	for (size_t i = 0; i < plan->steps_n; i++) {
+		if (!(plan->steps[i].flags & STEP_TREE))
+			continue;
+		fds[n++] = plan->steps[i].tree_fd;
+		if (n < CONTROL_FDS_MAX)
+			continue;
+		if (control_send_fds(control_fd, &note, fds, n, e) < 0)
+			return -1;
+		n = 0;
+	}
+	return n ? control_send_fds(control_fd, &note, fds, n, e) : 0;
+}
+
+int sandbox_build(const struct plan *plan, struct sandbox *sb, struct err *e)
+{
+	struct control_note note = { .kind = CONTROL_PLAN };
+
+	if (send_trees(plan, sb->control_fd, e) == 0 &&
+	    control_send(sb->control_fd, &note, SV(""), e) == 0)
+		return 0;
+	/* Where it has failed already, its last note will say why. */
+	return e->code == EPIPE ? 0 : -1;
 }
 
 /* The next note, which has to be of that kind. */

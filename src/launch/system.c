@@ -50,111 +50,66 @@ static void add_tree(struct builder *b, struct sv path, uint32_t type)
 	area_add(b, AREA_SYSTEM, path, why)->identity.type = type;
 }
 
-static int add_host_link(struct builder *b, struct sv path, struct err *e)
+static int add_host_link(struct builder *b, const char *path, struct err *e)
 {
 	char text[PATH_MAX];
-	ssize_t n = readlink(path.p, text, sizeof text);
+	ssize_t n = readlink(path, text, sizeof text);
 
 	if (n < 0)
-		return err_sys(e, "read link %s", path.p);
-	add_link(b, path, builder_dup(b, sv_of(text, (size_t)n)));
+		return err_sys(e, "read link %s", path);
+	add_link(b, sv_str(path), builder_dup(b, sv_of(text, (size_t)n)));
 	return 0;
 }
 
-/* Which file it is, and which version of it: what is different when anything
- * was written to it. */
+/* Which file it is, and which version of it: other bytes when anything was
+ * written to it. */
 static struct sv version_of(struct builder *b, const struct stat *st)
 {
-	return builder_printf(b, "%ju:%ju %jd %jd.%09ld %jd.%09ld",
-			      (uintmax_t)st->st_dev, (uintmax_t)st->st_ino,
-			      (intmax_t)st->st_size,
-			      (intmax_t)st->st_mtim.tv_sec,
-			      st->st_mtim.tv_nsec,
-			      (intmax_t)st->st_ctim.tv_sec,
-			      st->st_ctim.tv_nsec);
+	uint64_t version[] = {
+		st->st_dev, st->st_ino, (uint64_t)st->st_size,
+		(uint64_t)st->st_mtim.tv_sec, (uint64_t)st->st_mtim.tv_nsec,
+		(uint64_t)st->st_ctim.tv_sec, (uint64_t)st->st_ctim.tv_nsec,
+	};
+
+	return builder_dup(b, sv_of((const char *)version, sizeof version));
 }
 
 /* A regular file: a copy, where it is small. */
-static void plan_file(struct builder *b, const struct stat *st,
-			  struct sv target)
+static void plan_file(struct builder *b, const char *path,
+		      const struct stat *st)
 {
 	struct step *s;
 
 	if (st->st_size > COPY_MAX) {
-		add_tree(b, target, S_IFREG);
+		add_tree(b, sv_str(path), S_IFREG);
 		return;
 	}
 	/* Root reads every file, but the agent is nobody's owner. */
 	if (b->plan->as_root && !(st->st_mode & S_IROTH))
 		return;
-	s = add(b, STEP_COPY, target);
+	s = add(b, STEP_COPY, sv_str(path));
 	s->source = version_of(b, st);
 	s->identity = (struct path_identity){
 		.dev = st->st_dev, .ino = st->st_ino, .type = S_IFREG,
 	};
 }
 
-static int plan_entry(struct builder *b, const char *path, struct err *e)
+/* Of each what is there, and may be looked at. */
+static int plan_list(struct builder *b, const char *const *list, struct err *e)
 {
-	struct sv target;
-	struct stat st;
+	for (; *list; list++) {
+		const char *path = *list;
+		struct stat st;
 
-	if (fstatat(AT_FDCWD, path, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return 0;	/* not there, or not for us */
-	target = builder_dup(b, sv_str(path));
-	if (S_ISLNK(st.st_mode))
-		return add_host_link(b, target, e);
-	if (S_ISDIR(st.st_mode))
-		add_tree(b, target, S_IFDIR);
-	else if (S_ISREG(st.st_mode))
-		plan_file(b, &st, target);
-	return 0;
-}
-
-static int plan_roots(struct builder *b, struct err *e)
-{
-	for (const char *const *at = system_roots; *at; at++)
-		if (plan_entry(b, *at, e) < 0)
+		if (lstat(path, &st) < 0)
+			continue;
+		if (S_ISLNK(st.st_mode) && add_host_link(b, path, e) < 0)
 			return -1;
-	return 0;
-}
-
-/* /etc/ssl/... */
-static int plan_paths(struct builder *b, struct err *e)
-{
-	struct sv made = { 0 };
-
-	for (const char *const *at = system_paths; *at; at++) {
-		struct sv dir = area_parent(sv_str(*at));
-
-		if (!sv_eq(made, dir))
-			add_directory(b, builder_dup(b, dir), 0755);
-		made = dir;
-		if (plan_entry(b, *at, e) < 0)
-			return -1;
+		if (S_ISDIR(st.st_mode))
+			add_tree(b, sv_str(path), S_IFDIR);
+		if (S_ISREG(st.st_mode))
+			plan_file(b, path, &st);
 	}
-	return 0;
-}
-
-static int plan_name(struct builder *b, const struct system_name *name,
-		     unsigned number, struct err *e)
-{
-	char path[64];
-
-	if (name->last)
-		(void)snprintf(path, sizeof path, "/etc/%s%u%s", name->name,
-			       number, name->rest);
-	else
-		(void)snprintf(path, sizeof path, "/etc/%s", name->name);
-	return plan_entry(b, path, e);
-}
-
-static int plan_etc(struct builder *b, struct err *e)
-{
-	for (const struct system_name *at = system_etc; at->name; at++)
-		for (unsigned i = at->first; i <= at->last; i++)
-			if (plan_name(b, at, i, e) < 0)
-				return -1;
 	return 0;
 }
 
@@ -209,36 +164,24 @@ static void plan_devices(struct builder *b)
 	add(b, STEP_TERMINALS, SV("/dev/pts"));
 }
 
-static void plan_proc(struct builder *b)
+void system_begin(struct builder *b)
 {
+	add(b, STEP_ROOT, SV("/"));
 	add(b, STEP_PROC, SV("/proc"))->why = SV("read-only, hidepid");
-	for (const char *const *at = system_proc_hidden; *at; at++) {
-		char path[64];
-		struct stat st;
-		struct step *s;
-
-		/* The same kernel, so the same names as in the host's. */
-		(void)snprintf(path, sizeof path, "/proc/%s", *at);
-		if (fstatat(AT_FDCWD, path, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
-		    (st.st_uid == 0 && !(st.st_mode & 077)))
-			continue;
-		s = add(b, STEP_COVER, builder_dup(b, sv_str(path)));
-		s->identity.type = st.st_mode & S_IFMT;
-	}
+	for (const char *const *at = system_proc_hidden; *at; at++)
+		add(b, STEP_COVER, sv_str(*at));
 }
 
 int system_plan(struct builder *b, struct err *e)
 {
-	add(b, STEP_ROOT, SV("/"));
-	if (plan_roots(b, e) < 0)
+	if (plan_list(b, system_roots, e) < 0)
 		return -1;
 	add(b, STEP_TEMPLATE, SV("/etc"));
-	if (plan_etc(b, e) < 0 || plan_paths(b, e) < 0)
+	if (plan_list(b, system_etc, e) < 0)
 		return -1;
 	plan_names(b);
 	add_directory(b, SV("/var"), 0755);
 	plan_devices(b);
-	plan_proc(b);
 	for (const struct system_link *at = system_links; at->path; at++)
 		add_link(b, sv_str(at->path), sv_str(at->target));
 	for (const struct system_private *at = system_privates; at->path; at++)

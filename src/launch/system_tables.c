@@ -3,7 +3,6 @@
 #include "system_tables.h"
 
 #include <stddef.h>
-#include <string.h>
 
 const char *const system_roots[] = {
 	"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32",
@@ -11,76 +10,50 @@ const char *const system_roots[] = {
 	NULL,
 };
 
-#define NAME(name) { (name), 0, 0, NULL }
-const struct system_name system_etc[] = {
+const char *const system_etc[] = {
 	/* programs start */
-	NAME("alternatives"), NAME("ld.so.cache"), NAME("ld.so.preload"),
+	"/etc/alternatives", "/etc/ld.so.cache", "/etc/ld.so.preload",
 	/* certificates */
-	NAME("pki"),
+	"/etc/pki",
 	/* time, language, what system this is */
-	NAME("localtime"), NAME("timezone"), NAME("os-release"), NAME("lsb-release"),
-	NAME("redhat-release"), NAME("fedora-release"), NAME("alpine-release"),
+	"/etc/localtime", "/etc/timezone", "/etc/os-release",
+	"/etc/lsb-release", "/etc/redhat-release", "/etc/fedora-release",
+	"/etc/alpine-release",
 	/* names of numbers */
-	NAME("protocols"), NAME("services"),
+	"/etc/protocols", "/etc/services",
 	/* shells */
-	NAME("profile"), NAME("profile.d"), NAME("bash.bashrc"), NAME("bashrc"),
-	NAME("zsh"), NAME("zshrc"), NAME("zshenv"), NAME("fish"),
+	"/etc/profile", "/etc/profile.d", "/etc/bash.bashrc", "/etc/bashrc",
+	"/etc/zsh", "/etc/zshrc", "/etc/zshenv", "/etc/fish",
 	/* tools */
-	NAME("gitconfig"), NAME("npmrc"), NAME("fonts"),
-	{ "ImageMagick-", 6, 8, "" },
+	"/etc/gitconfig", "/etc/npmrc", "/etc/fonts", "/etc/ImageMagick-6",
+	"/etc/ImageMagick-7",
 	/* languages */
-	{ "python3.", 9, 19, "" }, NAME("perl"), NAME("java"),
-	{ "java-", 8, 29, "-openjdk" }, NAME("java-1.8.0-openjdk"), NAME("ruby"),
-	NAME("php"), NAME("R"), NAME("julia"), NAME("ghc"), NAME("maven"), NAME("gradle"),
+	"/etc/python3.9", "/etc/python3.10", "/etc/python3.11",
+	"/etc/python3.12", "/etc/python3.13", "/etc/python3.14",
+	"/etc/python3.15", "/etc/perl", "/etc/java", "/etc/java-8-openjdk",
+	"/etc/java-11-openjdk", "/etc/java-17-openjdk",
+	"/etc/java-21-openjdk", "/etc/java-25-openjdk", "/etc/ruby",
+	"/etc/php", "/etc/R", "/etc/julia", "/etc/ghc", "/etc/maven",
+	"/etc/gradle",
 	/* managed settings of agents */
-	NAME("claude-code"), NAME("codex"), NAME("gemini-cli"), NAME("opencode"),
-	{ NULL, 0, 0, NULL },
-};
-
-/* Those that system.c writes. */
-static const char *const written[] = {
-	"passwd", "group", "hosts", "hostname", "nsswitch.conf", "resolv.conf",
-};
-
-static bool is_one_of(const struct system_name *at, struct sv name)
-{
-	uint64_t number;
-	size_t n = 0;
-
-	if (at->last == 0)
-		return sv_eq(name, sv_str(at->name));
-	if (!sv_starts(name, sv_str(at->name)))
-		return false;
-	name = sv_from(name, strlen(at->name));
-	while (n < name.n && name.p[n] >= '0' && name.p[n] <= '9')
-		n++;
-	return sv_to_u64(sv_head(name, n), at->last, &number) &&
-	       number >= at->first &&
-	       sv_eq(sv_from(name, n), sv_str(at->rest));
-}
-
-bool system_etc_has(struct sv name)
-{
-	for (size_t i = 0; i < sizeof written / sizeof written[0]; i++)
-		if (sv_eq(name, sv_str(written[i])))
-			return true;
-	for (const struct system_name *at = system_etc; at->name; at++)
-		if (is_one_of(at, name))
-			return true;
-	return false;
-}
-
-const char *const system_paths[] = {
+	"/etc/claude-code", "/etc/codex", "/etc/gemini-cli", "/etc/opencode",
+	/* of directories that are not shown whole (/etc/ssl/private) */
 	"/etc/ssl/certs", "/etc/ssl/openssl.cnf", "/etc/ssl/ca-bundle.pem",
 	"/etc/ssl/cert.pem",
+	NULL,
+};
+
+const char *const system_written[] = {
+	"/etc/passwd", "/etc/group", "/etc/hosts", "/etc/hostname",
+	"/etc/nsswitch.conf", "/etc/resolv.conf",
 	NULL,
 };
 
 /* What only root can read or write (kcore, kmsg, sysrq-trigger, timer_list) is
  * not listed: outside, the agent is never root. */
 const char *const system_proc_hidden[] = {
-	"asound", "interrupts", "kallsyms", "key-users", "keys",
-	"latency_stats", "scsi",
+	"/proc/asound", "/proc/interrupts", "/proc/kallsyms",
+	"/proc/key-users", "/proc/keys", "/proc/latency_stats", "/proc/scsi",
 	NULL,
 };
 

@@ -3,30 +3,19 @@
 #ifndef LAUNCH_SYSTEM_TABLES_H
 #define LAUNCH_SYSTEM_TABLES_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
-#include "sv.h"
-
-/* Each list ends with NULL in its first member. */
+/* Each list ends with NULL. */
 
 /* Top-level directories, read-only; those that are links stay links. */
 extern const char *const system_roots[];
 /* Entries of /etc: small files are copied, directories and large files are
  * bound, links are made again.  Nothing else of /etc exists.  Names, because
- * it takes longer to read the directory than to ask for each.  With `last`,
- * a number from `first` to it follows, and then `rest`. */
-struct system_name {
-	const char *name;
-	uint8_t first, last;
-	const char *rest;
-};
-extern const struct system_name system_etc[];
-/* Is `name` one of them, or of the files that system.c writes? */
-bool system_etc_has(struct sv name);
-/* Parts of directories of /etc that are not shown whole (/etc/ssl/private). */
-extern const char *const system_paths[];
-/* Hidden in /proc, which is read-only as a whole. */
+ * it takes longer to read the directory than to ask for each. */
+extern const char *const system_etc[];
+/* Files that are written anew. */
+extern const char *const system_written[];
+/* Hidden in /proc, which is read-only as a whole, where they exist. */
 extern const char *const system_proc_hidden[];
 
 struct system_private {

@@ -55,15 +55,17 @@ static bool is_directory(const struct step *s)
 	       (s->kind == STEP_BIND && s->identity.type == S_IFDIR);
 }
 
-/* One line; the zero byte cannot be part of a path. */
+/* With lengths in front, so that no two plans read the same. */
 static void describe(const struct step *s, struct buf *text)
 {
-	buf_printf(text, "%d %d %.*s", (int)s->kind, is_directory(s),
-		   SV_FMT(s->target));
-	buf_putc(text, '\0');
-	if (is_content(s))
-		buf_put(text, s->source);
-	buf_putc(text, '\0');
+	struct sv source = is_content(s) ? s->source : SV("");
+	uint64_t head[] = {
+		s->kind, is_directory(s), s->target.n, source.n,
+	};
+
+	buf_put(text, sv_of((const char *)head, sizeof head));
+	buf_put(text, s->target);
+	buf_put(text, source);
 }
 
 static void name_template(struct sv text, char ret[NAME_SIZE])

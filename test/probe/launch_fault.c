@@ -8,8 +8,8 @@
  *		[--set NAME=VALUE] [--seal PATH] [--pin PATH]
  *		[--STATEMENT VALUE]... -- COMMAND...
  *
- * Without a store the plan can only be looked at.  --fail N makes step N of the plan fail; --steps prints how many there are.
- * The exit status is what `stockade run` would give.
+ * Without a store the plan can only be looked at.  --fail N makes step N of the
+ * plan fail; --steps prints how many there are.  The exit status is what `stockade run` would give.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -177,6 +177,8 @@ static int launch(const struct plan *plan, struct sv ca)
 	int rc = sandbox_start(plan, &sb, &e);
 
 	if (rc == 0)
+		rc = sandbox_build(plan, &sb, &e);
+	if (rc == 0)
 		rc = follow(&f, ca, &e);
 	if (rc < 0)
 		f.status = sb.status;
@@ -197,7 +199,7 @@ int main(int argc, char **argv)
 	struct launch_input in = { .environ = environ, .stdio = { 0, 1, 2 } };
 	auto_buf struct buf text = buf_new(1 << 20);
 	auto_buf struct buf ca = buf_new(16384);
-	struct plan plan;
+	struct plan *plan;
 	struct err e = { 0 };
 	int status = 0;
 
@@ -217,18 +219,19 @@ int main(int argc, char **argv)
 	if (policy_check(&p, &e) < 0 ||
 	    (o.ca_file && io_read_file(AT_FDCWD, o.ca_file, &ca, &e) < 0))
 		die(LAUNCH_FAILED, e.msg);
-	if (plan_build(&plan, &p, &in, &e) < 0)
-		die(plan.status, e.msg);
-	plan.fail_step = o.fail_step;
+	plan = plan_new(&in, &e);
+	if (!plan || plan_build(plan, &p, &in, &e) < 0)
+		die(plan ? plan->status : LAUNCH_FAILED, e.msg);
+	plan->fail_step = o.fail_step;
 	if (o.explain) {
-		plan_print(&plan, &text, o.json);
+		plan_print(plan, &text, o.json);
 		(void)!write(1, text.p, text.n);
 	} else if (o.steps) {
-		(void)printf("%zu\n", plan_step_count(&plan));
+		(void)printf("%zu\n", plan_step_count(plan));
 	} else {
-		status = launch(&plan, buf_sv(&ca));
+		status = launch(plan, buf_sv(&ca));
 	}
-	plan_free(&plan);
+	plan_free(plan);
 	policy_free(&p);
 	return status;
 }

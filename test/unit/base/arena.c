@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Arenas. */
 #include "arena.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include "tap.h"
 
 static void test_arena_alloc_past_the_maximum_is_null(void)
@@ -65,6 +69,30 @@ static void test_arena_dup_ends_in_nul(void)
 	CHECK(arena_dup(&a, sv_of("x", 1)).p != NULL);
 }
 
+static void test_a_shared_arena_is_seen_by_a_child(void)
+{
+	auto_arena struct arena a = { 0 };
+	struct err e;
+	char *word;
+	pid_t pid;
+	int status = -1;
+
+	CHECK_INT(arena_new_shared(100, &a, &e), 0);
+	word = arena_alloc(&a, 8);
+	CHECK(word != NULL);
+	pid = fork();
+	if (pid == 0) {
+		while (__atomic_load_n(word, __ATOMIC_ACQUIRE) != 'x')
+			(void)usleep(100);
+		_exit(7);
+	}
+	__atomic_store_n(word, 'x', __ATOMIC_RELEASE);
+	CHECK_INT(waitpid(pid, &status, 0), pid);
+	CHECK_INT(WEXITSTATUS(status), 7);
+	CHECK(arena_alloc(&a, 80) != NULL);
+	CHECK(arena_alloc(&a, 80) == NULL);
+}
+
 int main(void)
 {
 	RUN(test_arena_alloc_past_the_maximum_is_null);
@@ -72,5 +100,6 @@ int main(void)
 	RUN(test_arena_alloc_larger_than_a_block_works);
 	RUN(test_arena_push_keeps_the_elements);
 	RUN(test_arena_dup_ends_in_nul);
+	RUN(test_a_shared_arena_is_seen_by_a_child);
 	return tap_done();
 }

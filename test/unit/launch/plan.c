@@ -13,7 +13,7 @@
 
 static char top[64], work[80];
 static struct policy policy;
-static struct plan plan;
+static struct plan *plan;
 static struct err e;
 static const char *const *sealed;
 static size_t sealed_n;
@@ -77,7 +77,8 @@ static int build_with(char *const *argv, const int stdio[3])
 	(void)snprintf(home, sizeof home, "HOME=%s/home", top);
 	if (policy_check(&policy, &e) < 0)
 		return -1;
-	rc = plan_build(&plan, &policy, &in, &e);
+	plan = plan_new(&in, &e);
+	rc = plan ? plan_build(plan, &policy, &in, &e) : -1;
 	if (rc < 0)
 		printf("# %s\n", e.msg);
 	return rc;
@@ -97,7 +98,8 @@ static void end(void)
 {
 	char command[100];
 
-	plan_free(&plan);
+	plan_free(plan);
+	plan = NULL;
 	policy_free(&policy);
 	(void)snprintf(command, sizeof command, "rm -rf %s", top);
 	CHECK_INT(system(command), 0);
@@ -106,9 +108,9 @@ static void end(void)
 /* The index of the step, counted from 1; 0: none. */
 static size_t find(enum step_kind kind, const char *target)
 {
-	for (size_t i = 0; i < plan.steps_n; i++)
-		if (plan.steps[i].kind == kind &&
-		    sv_eq(plan.steps[i].target, sv_str(target)))
+	for (size_t i = 0; i < plan->steps_n; i++)
+		if (plan->steps[i].kind == kind &&
+		    sv_eq(plan->steps[i].target, sv_str(target)))
 			return i + 1;
 	return 0;
 }
@@ -126,7 +128,7 @@ static void test_cwd_is_read_only_without_a_statement(void)
 	CHECK_INT(build(), 0);
 	i = find(STEP_BIND, work);
 	CHECK(i > 0);
-	CHECK(i && !(plan.steps[i - 1].flags & STEP_WRITE));
+	CHECK(i && !(plan->steps[i - 1].flags & STEP_WRITE));
 	end();
 }
 
@@ -228,7 +230,7 @@ static void test_a_missing_grant_names_the_question_mark(void)
 	statement("read", "absent");
 	CHECK_INT(build(), -1);
 	CHECK(says("does not exist") && says("read?"));
-	CHECK_INT(plan.status, LAUNCH_FAILED);
+	CHECK_INT(plan->status, LAUNCH_FAILED);
 	end();
 }
 
@@ -252,8 +254,8 @@ static void test_the_longer_path_wins(void)
 	CHECK_INT(build(), 0);
 	outer = find(STEP_BIND, at("rw"));
 	inner = find(STEP_BIND, at("rw/ro"));
-	CHECK(outer && (plan.steps[outer - 1].flags & STEP_WRITE));
-	CHECK(inner > outer && !(plan.steps[inner - 1].flags & STEP_WRITE));
+	CHECK(outer && (plan->steps[outer - 1].flags & STEP_WRITE));
+	CHECK(inner > outer && !(plan->steps[inner - 1].flags & STEP_WRITE));
 	end();
 }
 
@@ -316,7 +318,7 @@ static void test_an_unknown_command_is_127(void)
 
 	begin();
 	CHECK_INT(build_with(argv, (int[]){ 0, 1, 2 }), -1);
-	CHECK_INT(plan.status, LAUNCH_NOT_FOUND);
+	CHECK_INT(plan->status, LAUNCH_NOT_FOUND);
 	end();
 }
 
@@ -337,7 +339,7 @@ static void test_the_environment_is_an_allow_list(void)
 
 	begin();
 	CHECK_INT(build(), 0);
-	for (char **v = plan.envp; *v; v++) {
+	for (char **v = plan->envp; *v; v++) {
 		token |= strncmp(*v, "TOKEN=", 6) == 0;
 		lang |= strcmp(*v, "LANG=C") == 0;
 	}
@@ -354,7 +356,7 @@ static void test_a_secret_is_never_passed(void)
 	statement("env", "pass TOKEN");
 	statement("secret", "TOKEN from env for api.example.com as bearer");
 	if (build() == 0)
-		for (char **v = plan.envp; *v; v++)
+		for (char **v = plan->envp; *v; v++)
 			token |= strncmp(*v, "TOKEN=", 6) == 0;
 	CHECK(!token);
 	end();
@@ -367,8 +369,8 @@ static void test_printing_shows_no_value(void)
 	begin();
 	statement("env", "set HIDDEN=canary-value");
 	CHECK_INT(build(), 0);
-	plan_print(&plan, &text, false);
-	plan_print(&plan, &text, true);
+	plan_print(plan, &text, false);
+	plan_print(plan, &text, true);
 	CHECK_INT(buf_check(&text, "plan", &e), 0);
 	CHECK(sv_find_sv(buf_sv(&text), SV("HIDDEN")) < text.n);
 	CHECK(sv_find_sv(buf_sv(&text), SV("canary-value")) == text.n);
