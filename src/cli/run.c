@@ -5,8 +5,7 @@
  *	policy		what was asked for, merged and checked
  *	secrets		sources opened, vault starts (it takes longest)
  *	plan, sandbox	pid 1 builds the root while vault gets ready
- *	record		the run's directory and audit trail exist, while pid 1
- *			confines itself
+ *	record		the run's directory and audit trail exist
  *	go		vault is ready, the root stands: the command executes
  *	supervise	supervise.c, until the command has ended
  *	end		the last record, synced; nothing is left running
@@ -256,16 +255,16 @@ static int start(struct run *r, char **argv, struct err *e)
 	    plan_build(r->plan, &r->policy, &r->input, e) < 0)
 		return -1;
 	r->is_planned = true;
+	/* Two threads build the sandbox; when the network stands, there is a
+	 * core to spare for the record. */
 	if (sandbox_build(r->plan, &r->sandbox, e) < 0 ||
-	    warden_await_vault(&r->warden, e) < 0 ||
-	    sandbox_prepared(&r->sandbox, e) < 0)
-		return -1;
-	/* Two threads have built the sandbox till now; while one confines
-	 * itself, there is a core to spare for the record. */
-	if (run_record_init(&r->record, e) < 0 ||
+	    sandbox_network(&r->sandbox, e) < 0 ||
+	    run_record_init(&r->record, e) < 0 ||
 	    run_record_start(&r->record, r->cwd, e) < 0 ||
+	    warden_await_vault(&r->warden, e) < 0 ||
 	    warden_serve(&r->warden, steal_fd(&r->sandbox.tcp_fd),
-			 steal_fd(&r->sandbox.dns_fd), e) < 0)
+			 steal_fd(&r->sandbox.dns_fd), e) < 0 ||
+	    sandbox_prepared(&r->sandbox, e) < 0)
 		return -1;
 	/*
 	 * No core, no ptrace by the user's other processes.  Not earlier: the

@@ -19,7 +19,7 @@ struct device {
 /* null, zero, full, random, urandom, tty; ended by a NULL name. */
 extern const struct device device_list[];
 
-/* O_PATH of the device, verified.  dev_fd is the /dev of the host. */
-must_check int device_open(int dev_fd, const struct device *d, struct err *e);
+/* Is what fd refers to (O_PATH, or a copy of its mount) that device? */
+must_check int device_check(int fd, const struct device *d, struct err *e);
 
 #endif

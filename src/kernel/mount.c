@@ -143,10 +143,16 @@ int mount_pivot(int new_root_fd, struct err *e)
 		return err_sys(e, "enter the new root");
 	if (syscall(SYS_pivot_root, ".", ".") < 0)
 		return err_sys(e, "pivot_root");
-	if (umount2(".", MNT_DETACH) < 0)
-		return err_sys(e, "detach the old root");
+	return 0;
+}
+
+int mount_leave_old_root(struct err *e)
+{
 	if (chdir("/") < 0)
 		return err_sys(e, "enter /");
+	/* "." is what lies on top of it. */
+	if (umount2(".", MNT_DETACH) < 0)
+		return err_sys(e, "detach the old root");
 	return 0;
 }
 

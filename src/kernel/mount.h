@@ -53,9 +53,13 @@ must_check int mount_new_fs(const char *type,
 			    const struct mount_option *options, size_t n,
 			    uint64_t attrs, struct err *e);
 
-/* Makes the mount at new_root_fd the root of this mount namespace, with the
- * working directory at its root, and drops the old root. */
+/* Makes the mount at new_root_fd the root of this mount namespace, for all
+ * that had the old one, and the working directory.  The old root lies over it,
+ * where no path leads, until it is left. */
 must_check int mount_pivot(int new_root_fd, struct err *e);
+/* The old root is detached; it takes the kernel a while.  The working directory
+ * is "/" then. */
+must_check int mount_leave_old_root(struct err *e);
 
 /* Can a detached tree take mounts?  Needs CAP_SYS_ADMIN over the mount
  * namespace; -1 with *e when it cannot be found out. */

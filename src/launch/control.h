@@ -21,7 +21,8 @@ enum control_kind {
 	CONTROL_GO,		/* the certificate's PEM follows the note */
 	CONTROL_SIGNAL,		/* value */
 	/* from pid 1 */
-	CONTROL_PREPARED,	/* descriptors: TCP, DNS, and the pty's master */
+	CONTROL_NETWORK,	/* descriptors: TCP, DNS */
+	CONTROL_PREPARED,	/* descriptor: the pty's master, if any */
 	CONTROL_RUNNING,
 	CONTROL_FAILED,		/* err; value is the exit status */
 	CONTROL_EXITED,		/* value is the wait status */

@@ -63,10 +63,11 @@ static int check(struct init *in, size_t i, struct err *e)
 	return 0;
 }
 
-int hold_begin(struct init *in, struct err *e)
+int hold_begin(struct init *in, const struct step *s, struct err *e)
 {
 	const struct plan *plan = in->plan;
 
+	(void)s;
 	in->mounts_fd = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
 	if (in->mounts_fd < 0)
 		return err_sys(e, "open /proc/self/mountinfo");

@@ -68,16 +68,13 @@ static int init_identity(struct init *in, const struct step *s, struct err *e)
 static int init_report(struct init *in, const struct step *s, struct err *e)
 {
 	struct control_note note = { .kind = CONTROL_PREPARED };
-	int fds[CONTROL_FDS_MAX] = { in->tcp_fd, in->dns_fd, in->pty.master };
 
 	(void)s;
-	if (hold_begin(in, e) < 0)
+	if (in->pty.master < 0)
+		return control_send(in->control_fd, &note, SV(""), e);
+	if (control_send_fds(in->control_fd, &note, &in->pty.master, 1,
+			     e) < 0)
 		return -1;
-	if (control_send_fds(in->control_fd, &note, fds,
-			     in->pty.master < 0 ? 2 : 3, e) < 0)
-		return -1;
-	close_fd(&in->tcp_fd);
-	close_fd(&in->dns_fd);
 	close_fd(&in->pty.master);
 	return 0;
 }
@@ -119,6 +116,7 @@ static int (*const apply[STEP_KINDS])(struct init *in, const struct step *s,
 	[STEP_SEAL] = root_seal,
 	[STEP_ENTER] = root_enter,
 	[STEP_WORKDIR] = root_workdir,
+	[STEP_HOLD] = hold_begin,
 	[STEP_HOSTNAME] = box_hostname,
 	[STEP_NETWORK] = box_network,
 	[STEP_CAPTURE] = box_capture,
@@ -315,7 +313,7 @@ _Noreturn void init_run(const struct plan *plan, const struct step *early,
 		.plan = plan, .control_fd = control_fd, .root_fd = -1,
 		.stdio_fd = { stdio_fd[0], stdio_fd[1], stdio_fd[2] },
 		.host_dev_fd = -1, .cover_dir_fd = -1, .cover_file_fd = -1,
-		.devpts_fd = -1, .tcp_fd = -1, .dns_fd = -1,
+		.devpts_fd = -1,
 		.pty = { .master = -1, .slave = -1 }, .ca_fd = -1,
 		.bundle_fd = -1, .signal_fd = -1, .mounts_fd = -1,
 		.status = LAUNCH_FAILED,

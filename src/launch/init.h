@@ -22,7 +22,6 @@ struct init {
 	int host_dev_fd;
 	int cover_dir_fd, cover_file_fd;
 	int devpts_fd;
-	int tcp_fd, dns_fd;
 	struct pty pty;
 	int ca_fd, bundle_fd;	/* this run's certificate goes there */
 	const char *ca;		/* PEM, while STEP_CERTIFICATE runs */
@@ -72,11 +71,13 @@ INIT_STEP(confinement_forget);
 INIT_STEP(confinement_capabilities);
 INIT_STEP(confinement_landlock);
 INIT_STEP(confinement_seccomp);
+/* root.c to box.c: pid 1 has entered the new root, and goes on in it. */
+must_check int box_entered(struct err *e);
 /* spawn.c */
 INIT_STEP(spawn_command);
 /* hold.c: in->mounts_fd becomes ready (POLLPRI) when there is to be checked
  * whether all that was covered and guarded still is. */
-must_check int hold_begin(struct init *in, struct err *e);
+INIT_STEP(hold_begin);
 must_check int hold_check(struct init *in, struct err *e);
 
 /* root.c, for the others: target as a path below the new root. */

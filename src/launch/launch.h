@@ -6,6 +6,7 @@
  *	sandbox_start()		makes the process that will be pid 1, and returns
  *	plan_build()		looks at the host; the result is data
  *	sandbox_build()		pid 1 has the plan, and builds the new root
+ *	sandbox_network()	... and has made the network
  *	sandbox_prepared()	that process has applied the plan's steps
  *	sandbox_go()		it has given everything up: the command executes
  *
@@ -84,7 +85,7 @@ void plan_print(const struct plan *plan, struct buf *b, bool json);
 struct sandbox {
 	int pidfd;		/* owned; pid 1 of the sandbox */
 	int control_fd;		/* owned; readable: sandbox_next() */
-	int tcp_fd;		/* owned; the capturing listener, after prepared */
+	int tcp_fd;		/* owned; the capturing listener */
 	int dns_fd;		/* owned; the UDP socket of every port 53 */
 	int pty_fd;		/* owned; master of the inner pty, or -1 */
 	int relay_fd[3];	/* owned; where standard descriptor i is a socket
@@ -93,12 +94,15 @@ struct sandbox {
 	int status;		/* after a failure: LAUNCH_* */
 };
 
-/* All four: on failure call sandbox_kill(), then report. */
+/* All five: on failure call sandbox_kill(), then report. */
 must_check int sandbox_start(const struct plan *plan, struct sandbox *ret,
 			     struct err *e);
 /* After plan_build(). */
 must_check int sandbox_build(const struct plan *plan, struct sandbox *sb,
 			     struct err *e);
+/* Brings tcp_fd and dns_fd. */
+must_check int sandbox_network(struct sandbox *sb, struct err *e);
+/* Brings pty_fd. */
 must_check int sandbox_prepared(struct sandbox *sb, struct err *e);
 /* ca_pem is empty without wants_ca.  Returns when the command was executed. */
 must_check int sandbox_go(struct sandbox *sb, struct sv ca_pem, struct err *e);

@@ -77,20 +77,22 @@ static void plan_confinement(struct builder *b)
 		builder_step(b, STEP_TRUST, SV("/etc/stockade"),
 			     SV("system"))->flags = STEP_SYSTEM;
 	add(b, STEP_SEAL, "the root is read-only from here");
-	add(b, STEP_ENTER, "pivot_root; the host is gone");
+	add(b, STEP_ENTER, "pivot_root; the old root is detached meanwhile");
 	builder_step(b, STEP_WORKDIR, areas_find(b, sv_str(b->in->cwd)) ?
 		     builder_dup(b, sv_str(b->in->cwd)) : SV("/"),
 		     SV("the working directory"));
 	builder_step(b, STEP_HOSTNAME, SV(HOST_NAME), SV("system"))->flags =
 		STEP_SYSTEM;
-	add(b, STEP_CAPTURE, "the new network, and no other, from here");
+	add(b, STEP_HOLD, "what is covered and guarded has to stay so");
 	add(b, STEP_PTY, b->plan->wants_pty ?
 	    "a session with a terminal of its own" : "a session of its own");
-	add(b, STEP_REPORT, "descriptors to the parent");
 	add(b, STEP_LIMITS, "no core file, signals, umask, personality");
+	add(b, STEP_LANDLOCK, "this root only; written where granted");
+	add(b, STEP_CAPTURE, "the new network and root, and no others, from "
+	    "here");
+	add(b, STEP_REPORT, "descriptors to the parent");
 	add(b, STEP_FORGET, "wipe the caller's environment; undumpable");
 	add(b, STEP_CAPABILITIES, "all sets empty, no_new_privs");
-	add(b, STEP_LANDLOCK, "this root only; written where granted");
 	add(b, STEP_SECCOMP, "the agent's filter");
 	add(b, STEP_GO, "wait for the parent's word");
 	if (b->plan->wants_ca)

@@ -44,10 +44,11 @@
 	STEP(COVER, "cover")		/* hide what target has there */ \
 	STEP(TRUST, "trust")		/* room for the CA bundle */   \
 	STEP(SEAL, "seal")		/* the root is read-only */    \
-	STEP(ENTER, "enter")		/* ... and the only one */     \
+	STEP(ENTER, "enter")		/* ... and the only one, soon */ \
 	STEP(WORKDIR, "workdir")                                      \
+	STEP(HOLD, "hold")		/* notice what the host lifts */ \
 	STEP(HOSTNAME, "hostname")                                    \
-	STEP(CAPTURE, "capture")	/* ... stands: enter it */     \
+	STEP(CAPTURE, "capture")	/* ... stands: enter it; host gone */ \
 	STEP(PTY, "pty")		/* for the command's stdio */  \
 	STEP(REPORT, "report")		/* descriptors to the parent */ \
 	STEP(LIMITS, "limits")                                        \

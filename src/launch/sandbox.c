@@ -220,17 +220,26 @@ static int expect(struct sandbox *sb, enum control_kind kind,
 	return 0;
 }
 
+int sandbox_network(struct sandbox *sb, struct err *e)
+{
+	struct control_in in;
+
+	if (expect(sb, CONTROL_NETWORK, &in, e) < 0)
+		return -1;
+	if (in.fds_n != 2)
+		return err_kind(e, ERR_BUG, "descriptors are missing");
+	sb->tcp_fd = in.fds[0];
+	sb->dns_fd = in.fds[1];
+	return 0;
+}
+
 int sandbox_prepared(struct sandbox *sb, struct err *e)
 {
 	struct control_in in;
 
 	if (expect(sb, CONTROL_PREPARED, &in, e) < 0)
 		return -1;
-	if (in.fds_n < 2)
-		return err_kind(e, ERR_BUG, "descriptors are missing");
-	sb->tcp_fd = in.fds[0];
-	sb->dns_fd = in.fds[1];
-	sb->pty_fd = in.fds_n > 2 ? in.fds[2] : -1;
+	sb->pty_fd = in.fds_n ? in.fds[0] : -1;
 	return 0;
 }
 

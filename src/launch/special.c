@@ -27,7 +27,6 @@ static const char *const bundles[] = {
 int special_device(struct init *in, const struct step *s, struct err *e)
 {
 	const struct device *d = device_list;
-	auto_fd int source_fd = -1;
 	auto_fd int tree_fd = -1;
 
 	while (d->name && !sv_eq(sv_from(s->source, strlen("/dev/")),
@@ -40,11 +39,8 @@ int special_device(struct init *in, const struct step *s, struct err *e)
 						  O_DIRECTORY, e);
 	if (in->host_dev_fd < 0)
 		return -1;
-	source_fd = device_open(in->host_dev_fd, d, e);
-	if (source_fd < 0)
-		return -1;
-	tree_fd = mount_clone(source_fd, "", false, e);
-	if (tree_fd < 0)
+	tree_fd = mount_clone(in->host_dev_fd, d->name, false, e);
+	if (tree_fd < 0 || device_check(tree_fd, d, e) < 0)
 		return -1;
 	return root_attach(in, tree_fd, in->root_fd, s->target.p + 1, e);
 }

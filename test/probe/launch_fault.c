@@ -155,7 +155,8 @@ static int follow(struct follow *f, struct sv ca, struct err *e)
 	static const int stdio[3] = { 0, 1, 2 };
 
 	f->loop = loop_new(e);
-	if (!f->loop || sandbox_prepared(f->sb, e) < 0)
+	if (!f->loop || sandbox_network(f->sb, e) < 0 ||
+	    sandbox_prepared(f->sb, e) < 0)
 		return -1;
 	if (f->sb->pty_fd >= 0 &&
 	    (terminal_open(&f->terminal, f->loop, stdio,

@@ -64,6 +64,8 @@ static int launch(struct err *e)
 		rc = sandbox_build(plan, &sb, e);
 
 	if (rc == 0)
+		rc = sandbox_network(&sb, e);
+	if (rc == 0)
 		rc = sandbox_prepared(&sb, e);
 	if (rc == 0)
 		rc = sandbox_go(&sb, SV("certificate\n"), e);
