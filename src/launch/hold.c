@@ -63,21 +63,31 @@ static int check(struct init *in, size_t i, struct err *e)
 	return 0;
 }
 
+/* What is covered in /proc is our own, and no host can lift it. */
+static bool is_held(const struct step *s)
+{
+	return (s->kind == STEP_GUARD || s->kind == STEP_COVER) &&
+	       !(s->flags & STEP_SYSTEM);
+}
+
 int hold_begin(struct init *in, const struct step *s, struct err *e)
 {
 	const struct plan *plan = in->plan;
+	size_t first = 0;
 
 	(void)s;
+	while (first < plan->steps_n && !is_held(&plan->steps[first]))
+		first++;
+	if (first == plan->steps_n)
+		return 0;
 	in->mounts_fd = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
 	if (in->mounts_fd < 0)
 		return err_sys(e, "open /proc/self/mountinfo");
 	in->held = calloc(plan->steps_n, sizeof *in->held);
 	if (!in->held)
 		return err_sys(e, "allocate");
-	for (size_t i = 0; i < plan->steps_n; i++)
-		if ((plan->steps[i].kind == STEP_GUARD ||
-		     plan->steps[i].kind == STEP_COVER) &&
-		    check(in, i, e) < 0)
+	for (size_t i = first; i < plan->steps_n; i++)
+		if (is_held(&plan->steps[i]) && check(in, i, e) < 0)
 			return -1;
 	return 0;
 }

@@ -120,7 +120,7 @@ int identity_begin(struct builder *b, struct err *e)
 		plan->gid = plan->host_gid;
 	}
 	builder_step(b, STEP_NAMESPACES, SV(""),
-		     SV("user mount pid ipc uts cgroup time"));
+		     SV("user mount pid time"));
 	builder_step(b, STEP_IDENTITY,
 		     builder_printf(b, "%u:%u", plan->uid, plan->gid),
 		     SV("the agent's ids, never 0 outside"))->source =

@@ -118,6 +118,7 @@ static int (*const apply[STEP_KINDS])(struct init *in, const struct step *s,
 	[STEP_WORKDIR] = root_workdir,
 	[STEP_HOLD] = hold_begin,
 	[STEP_HOSTNAME] = box_hostname,
+	[STEP_SEPARATE] = box_separate,
 	[STEP_NETWORK] = box_network,
 	[STEP_CAPTURE] = box_capture,
 	[STEP_PTY] = special_pty,
@@ -210,9 +211,17 @@ static void tell(struct init *in, enum control_kind kind, int value)
 		_exit(LAUNCH_FAILED);
 }
 
+/* Orphans become our children: without a child there is nobody else. */
+static bool is_alone(void)
+{
+	return waitpid(-1, NULL, __WALL | WNOHANG) < 0 && errno == ECHILD;
+}
+
 /* Killed at once: a process that was told to die makes no other. */
 static void kill_the_rest(void)
 {
+	if (is_alone())
+		return;
 	(void)kill(-1, SIGKILL);
 	while (waitpid(-1, NULL, __WALL) >= 0 || errno == EINTR)
 		;
@@ -295,15 +304,16 @@ static int begin(struct init *in, struct err *e)
 static int keep_three(struct init *in, struct err *e)
 {
 	int keep[3] = { in->control_fd, in->signal_fd, in->mounts_fd };
+	int n = in->mounts_fd < 0 ? 2 : 3;
 
-	for (int i = 1; i < 3; i++)
+	for (int i = 1; i < n; i++)
 		for (int j = i; j > 0 && keep[j - 1] > keep[j]; j--) {
 			int lower = keep[j];
 
 			keep[j] = keep[j - 1];
 			keep[j - 1] = lower;
 		}
-	return process_close_except(keep, 3, e);
+	return process_close_except(keep, (size_t)n, e);
 }
 
 _Noreturn void init_run(const struct plan *plan, const struct step *early,

@@ -62,6 +62,7 @@ INIT_STEP(special_trust);
 INIT_STEP(special_certificate);
 INIT_STEP(special_pty);
 /* box.c */
+INIT_STEP(box_separate);
 INIT_STEP(box_hostname);
 INIT_STEP(box_network);
 INIT_STEP(box_capture);

@@ -107,6 +107,7 @@ static int begin(struct builder *b, struct err *e)
 		return -1;
 	add(b, STEP_NETWORK, "begin: a namespace, lo, all routes local, every "
 	    "TCP connection and DNS question to edge");
+	add(b, STEP_SEPARATE, "ipc uts cgroup namespaces");
 	system_begin(b);
 	b->plan->early = b->plan->steps_n;
 	return b->full ? err_kind(e, ERR_LIMIT, "out of memory") : 0;

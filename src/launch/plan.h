@@ -28,6 +28,7 @@
 	STEP(NAMESPACES, "namespaces")	/* the process, in new ones */ \
 	STEP(IDENTITY, "identity")	/* its maps, its ids */        \
 	STEP(NETWORK, "network")	/* made meanwhile */           \
+	STEP(SEPARATE, "separate")	/* the other namespaces */     \
 	STEP(ROOT, "root")		/* an empty tmpfs */           \
 	STEP(DIRECTORY, "directory")	/* in it */                    \
 	STEP(TEMPLATE, "template")	/* /etc or /dev (template.h) */ \
