@@ -122,7 +122,7 @@ static int private_mount(struct init *in, const struct step *s, struct err *e)
 	return root_attach(in, tree_fd, in->root_fd, below, e);
 }
 
-/* Inside a tree of the host, where nothing may be made. */
+/* Inside a tree of the host or the template, where nothing may be made. */
 static int nested_mount(struct init *in, const struct step *s, struct err *e)
 {
 	char mode[8] = { '0', (char)('0' + (s->mode >> 9 & 7)),
@@ -144,8 +144,8 @@ static int nested_mount(struct init *in, const struct step *s, struct err *e)
 
 int root_private(struct init *in, const struct step *s, struct err *e)
 {
-	return s->flags & STEP_OPTIONAL ? nested_mount(in, s, e) :
-					  private_mount(in, s, e);
+	return s->flags & (STEP_OPTIONAL | STEP_PLACED) ?
+		nested_mount(in, s, e) : private_mount(in, s, e);
 }
 
 static int same_as_planned(const struct step *s, int fd, struct err *e)

@@ -14,6 +14,7 @@
 
 #include "area.h"
 #include "device.h"
+#include "glob.h"
 #include "own.h"
 #include "system_tables.h"
 
@@ -74,6 +75,20 @@ static struct sv version_of(struct builder *b, const struct stat *st)
 	return builder_dup(b, sv_of((const char *)version, sizeof version));
 }
 
+/* Masks cover what lies in a tree (walk.c): no copy does, nor a tree itself. */
+static bool is_hidden(const struct builder *b, struct sv path)
+{
+	for (size_t i = 0; i < b->policy->grants_n; i++) {
+		const struct grant *g = &b->policy->grants[i];
+
+		if (g->kind == GRANT_HIDE &&
+		    (g->is_glob ? glob_match(g->path, path) :
+				  area_contains(g->path, path)))
+			return true;
+	}
+	return false;
+}
+
 /* A regular file: a copy, where it is small. */
 static void plan_file(struct builder *b, const char *path,
 		      const struct stat *st)
@@ -86,6 +101,8 @@ static void plan_file(struct builder *b, const char *path,
 	}
 	/* Root reads every file, but the agent is nobody's owner. */
 	if (b->plan->as_root && !(st->st_mode & S_IROTH))
+		return;
+	if (is_hidden(b, sv_str(path)))
 		return;
 	s = add(b, STEP_COPY, sv_str(path));
 	s->source = version_of(b, st);
@@ -101,7 +118,8 @@ static int plan_list(struct builder *b, const char *const *list, struct err *e)
 		const char *path = *list;
 		struct stat st;
 
-		if (lstat(path, &st) < 0)
+		if (is_hidden(b, area_parent(sv_str(path))) ||
+		    lstat(path, &st) < 0)
 			continue;
 		if (S_ISLNK(st.st_mode) && add_host_link(b, path, e) < 0)
 			return -1;

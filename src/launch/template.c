@@ -81,6 +81,19 @@ static void name_template(struct sv text, char ret[NAME_SIZE])
 	ret[NAME_SIZE - 1] = '\0';
 }
 
+/*
+ * What a grant of a directory brings with it is there already.  A file of ours
+ * in it is made all the same, and lies hidden below: pid 1 makes none.
+ */
+static bool has_part(const struct builder *b, const struct step *s)
+{
+	if (!is_inside(s->target))
+		return false;
+	if (is_content(s) && (s->flags & STEP_SYSTEM))
+		return true;
+	return (is_content(s) || is_mount(s)) && !areas_around(b, s->target);
+}
+
 /* Marks what the template has. */
 static int choose(struct builder *b, char ret[NAME_SIZE], struct err *e)
 {
@@ -91,14 +104,9 @@ static int choose(struct builder *b, char ret[NAME_SIZE], struct err *e)
 	for (size_t i = 0; i < plan->steps_n; i++) {
 		struct step *s = &plan->steps[i];
 
-		if (!is_inside(s->target) || areas_around(b, s->target))
+		if (!has_part(b, s))
 			continue;
-		if (is_content(s))
-			s->flags |= STEP_READY;
-		else if (is_mount(s))
-			s->flags |= STEP_PLACED;
-		else
-			continue;
+		s->flags |= is_content(s) ? STEP_READY : STEP_PLACED;
 		describe(s, &text);
 	}
 	if (buf_check(&text, "the plan", e) < 0)
@@ -220,17 +228,13 @@ static int make_as(const struct plan *plan, int store_fd, const char *name,
 	/* The parent has one thread, and modes are not the user's choice. */
 	mode_t mask = umask(022);
 	auto_fd int root_fd = -1;
-	int rc = -1;
+	int rc;
 
-	if (mkdirat(store_fd, name, 0755) < 0)
-		(void)err_sys(e, "make the directory");
-	else
+	if (mkdirat(store_fd, name, 0755) == 0)
 		root_fd = openat(store_fd, name, O_RDONLY | O_DIRECTORY |
 				 O_NOFOLLOW | O_CLOEXEC);
-	if (root_fd >= 0)
-		rc = fill(plan, root_fd, e);
-	else if (e->kind == ERR_NONE)
-		(void)err_sys(e, "open the directory");
+	rc = root_fd < 0 ? err_sys(e, "make the directory") :
+			   fill(plan, root_fd, e);
 	(void)umask(mask);
 	return rc;
 }

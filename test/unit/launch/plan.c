@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "own.h"
 #include "parse.h"
 #include "tap.h"
 
@@ -16,6 +17,7 @@ static struct policy policy;
 static struct plan *plan;
 static struct err e;
 static const char *const *sealed;
+static const char *store;
 static size_t sealed_n;
 
 static const char *at(const char *name)
@@ -49,6 +51,18 @@ static void begin(void)
 	CHECK_INT(mkdir(work, 0755), 0);
 	policy = policy_new();
 	sealed_n = 0;
+	store = NULL;
+}
+
+/* ... with a place for what later plans can use again. */
+static void begin_with_store(void)
+{
+	static char path[100];
+
+	begin();
+	(void)snprintf(path, sizeof path, "%s/store", top);
+	CHECK_INT(mkdir(path, 0700), 0);
+	store = path;
 }
 
 static void statement(const char *word, const char *value)
@@ -70,7 +84,7 @@ static int build_with(char *const *argv, const int stdio[3])
 	struct launch_input in = {
 		.argv = argv, .environ = environ_now, .cwd = work,
 		.stdio = { stdio[0], stdio[1], stdio[2] },
-		.sealed = sealed, .sealed_n = sealed_n,
+		.sealed = sealed, .sealed_n = sealed_n, .store = store,
 	};
 	int rc;
 
@@ -312,6 +326,97 @@ static void test_root_and_system_places_are_refused(void)
 	}
 }
 
+/* What pid 1 cannot do: it must be in the template. */
+static size_t count_unready(void)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < plan->steps_n; i++) {
+		const struct step *s = &plan->steps[i];
+
+		n += (s->kind == STEP_FILE || s->kind == STEP_COPY) &&
+		     !(s->flags & STEP_READY);
+	}
+	return n;
+}
+
+static struct sv template_of(const char *target)
+{
+	size_t i = find(STEP_TEMPLATE, target);
+
+	return i ? plan->steps[i - 1].source : SV("");
+}
+
+static void test_all_files_are_in_the_template_whatever_is_granted(void)
+{
+	static const char *const grants[] = {
+		"/etc/ssl", "/etc/passwd", "/etc/hosts", "/etc/s*", "/usr",
+	};
+
+	for (size_t i = 0; i < countof(grants); i++) {
+		begin_with_store();
+		statement("read", grants[i]);
+		CHECK_INT(build(), 0);
+		CHECK(find(STEP_FILE, "/etc/passwd") > 0);
+		CHECK_INT(count_unready(), 0);
+		CHECK(sv_starts(template_of("/etc"), sv_str(store)));
+		CHECK(sv_ends(template_of("/dev"), SV("/dev")));
+		end();
+	}
+}
+
+static void test_the_same_plan_has_the_same_template(void)
+{
+	char first[200];
+
+	begin_with_store();
+	CHECK_INT(build(), 0);
+	(void)snprintf(first, sizeof first, "%.*s", SV_FMT(template_of("/etc")));
+	plan_free(plan);
+	CHECK_INT(build(), 0);
+	CHECK(sv_eq(template_of("/etc"), sv_str(first)));
+	plan_free(plan);
+	statement("write", ".");
+	CHECK_INT(build(), 0);
+	CHECK(sv_eq(template_of("/etc"), sv_str(first)));
+	plan_free(plan);
+	statement("read", "/etc/passwd");
+	CHECK_INT(build(), 0);
+	CHECK(!sv_eq(template_of("/etc"), sv_str(first)));
+	end();
+}
+
+static void test_a_plan_to_be_looked_at_makes_no_template(void)
+{
+	begin();
+	CHECK_INT(build(), 0);
+	CHECK(find(STEP_TEMPLATE, "/etc") > 0);
+	CHECK(find(STEP_FILE, "/etc/passwd") > 0);
+	CHECK_INT(template_of("/etc").n, 0);
+	end();
+}
+
+static void test_a_copy_that_is_hidden_is_not_made(void)
+{
+	static const char *const statements[] = {
+		"/etc/protocols", "/etc/proto*", "/etc",
+	};
+
+	begin();
+	CHECK_INT(build(), 0);
+	CHECK(access("/etc/protocols", R_OK) < 0 ||
+	      find(STEP_COPY, "/etc/protocols") > 0);
+	end();
+	for (size_t i = 0; i < countof(statements); i++) {
+		begin();
+		statement("hide", statements[i]);
+		CHECK_INT(build(), 0);
+		CHECK(!find(STEP_COPY, "/etc/protocols"));
+		CHECK(find(STEP_FILE, "/etc/passwd") > 0);
+		end();
+	}
+}
+
 static void test_an_unknown_command_is_127(void)
 {
 	char *const argv[] = { (char[]){ "no-such-command" }, NULL };
@@ -393,6 +498,10 @@ int main(void)
 	RUN(test_a_link_is_resolved_and_made_again);
 	RUN(test_writing_over_what_is_sealed_is_refused);
 	RUN(test_root_and_system_places_are_refused);
+	RUN(test_all_files_are_in_the_template_whatever_is_granted);
+	RUN(test_the_same_plan_has_the_same_template);
+	RUN(test_a_plan_to_be_looked_at_makes_no_template);
+	RUN(test_a_copy_that_is_hidden_is_not_made);
 	RUN(test_an_unknown_command_is_127);
 	RUN(test_directories_as_stdio_are_refused);
 	RUN(test_the_environment_is_an_allow_list);
