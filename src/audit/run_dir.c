@@ -12,6 +12,7 @@
 
 #include "buf.h"
 #include "own.h"
+#include "utc.h"
 
 int run_state_path(struct arena *a, struct sv *ret, struct err *e)
 {
@@ -123,18 +124,15 @@ int run_create(char ret_id[RUN_ID_MAX], int *ret_dirfd, struct err *e)
 	auto_fd int runs = -1, dir = -1;
 	char id[RUN_ID_MAX];
 	uint8_t noise[3];
-	struct tm utc;
-	time_t now = time(NULL);
-	size_t n;
+	struct utc now = utc_of(time(NULL));
 
 	if (open_runs(&runs, true, e) < 0)
 		return -1;
 	if (getrandom(noise, sizeof noise, 0) != sizeof noise)
 		return err_sys(e, "getrandom");
-	(void)gmtime_r(&now, &utc);
-	n = strftime(id, sizeof id, "%Y%m%d-%H%M%S", &utc);
-	(void)snprintf(id + n, sizeof id - n, "-%02x%02x%02x", noise[0],
-		       noise[1], noise[2]);
+	(void)snprintf(id, sizeof id, "%04u%02u%02u-%02u%02u%02u-%02x%02x%02x",
+		       now.year, now.month, now.day, now.hour, now.minute,
+		       now.second, noise[0], noise[1], noise[2]);
 	if (mkdirat(runs, id, 0700) < 0)
 		return err_sys(e, "create the directory of run %s", id);
 	dir = openat(runs, id, O_DIRECTORY | O_RDONLY | O_CLOEXEC |

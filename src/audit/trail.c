@@ -10,6 +10,7 @@
 #include "base64.h"
 #include "io.h"
 #include "own.h"
+#include "utc.h"
 #include "sha256.h"
 
 int trail_open(struct trail *t, int dirfd, const char *name, struct err *e)
@@ -33,14 +34,14 @@ void trail_close(struct trail *t)
 static void put_time(struct json *j)
 {
 	struct timespec now;
-	struct tm utc;
-	char text[64];
-	size_t n;
+	struct utc t;
+	char text[96];
 
 	(void)clock_gettime(CLOCK_REALTIME, &now);
-	(void)gmtime_r(&now.tv_sec, &utc);
-	n = strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &utc);
-	(void)snprintf(text + n, sizeof text - n, ".%03ldZ",
+	t = utc_of(now.tv_sec);
+	(void)snprintf(text, sizeof text,
+		       "%04u-%02u-%02uT%02u:%02u:%02u.%03ldZ", t.year, t.month,
+		       t.day, t.hour, t.minute, t.second,
 		       now.tv_nsec / 1000000);
 	json_put_str(j, "time", text);
 }

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A date in UTC.  The C library's gmtime_r() reads the time zone's file first,
+ * which takes longer than all that is done with the date.
+ */
+#ifndef BASE_UTC_H
+#define BASE_UTC_H
+
+#include <stdint.h>
+
+struct utc {
+	unsigned year, month, day;	/* from 1 */
+	unsigned hour, minute, second;
+};
+
+/* Seconds since 1970; what lies before is 1970-01-01 00:00:00. */
+struct utc utc_of(int64_t seconds);
+
+#endif
