@@ -162,7 +162,7 @@ static int make_input(struct run *r, char **argv, struct err *e)
 {
 	r->input = (struct launch_input){
 		.argv = argv, .environ = environ, .cwd = r->cwd,
-		.stdio = { 0, 1, 2 }, .pinned = r->pinned,
+		.pinned = r->pinned,
 		.wants_ca = policy_needs_tls(&r->policy),
 	};
 	if (list_sealed(r, e) < 0)
@@ -173,7 +173,14 @@ static int make_input(struct run *r, char **argv, struct err *e)
 	for (size_t i = 0; i < r->policy.files_n; i++)
 		r->pinned[r->input.pinned_n++] = arena_str(&r->policy.arena,
 							   r->policy.files[i]);
-	r->plan = plan_new(&r->input, e);
+	return 0;
+}
+
+static int begin_plan(struct run *r, struct err *e)
+{
+	static const int stdio[3] = { 0, 1, 2 };
+
+	r->plan = plan_new(stdio, e);
 	return r->plan ? 0 : -1;
 }
 
@@ -199,7 +206,7 @@ static int explain(struct run *r, char **argv, bool json, struct err *e)
 {
 	auto_buf struct buf text = buf_new(16 << 20);
 
-	if (make_input(r, argv, e) < 0 ||
+	if (begin_plan(r, e) < 0 || make_input(r, argv, e) < 0 ||
 	    plan_build(r->plan, &r->policy, &r->input, e) < 0)
 		return -1;
 	plan_print(r->plan, &text, json);
@@ -246,19 +253,21 @@ static int open_warden(struct run *r, char **argv, struct err *e)
 /* pid 1, the plan and vault come up side by side; then the command executes. */
 static int start(struct run *r, char **argv, struct err *e)
 {
-	if (make_input(r, argv, e) < 0)
+	if (begin_plan(r, e) < 0)
 		return -1;
 	r->has_sandbox = true;
 	/* Before there are secrets in this memory, of which it has a copy. */
 	if (sandbox_start(r->plan, &r->sandbox, e) < 0 ||
-	    open_warden(r, argv, e) < 0 || open_store(r, e) < 0 ||
+	    make_input(r, argv, e) < 0 || open_warden(r, argv, e) < 0 || open_store(r, e) < 0 ||
 	    plan_build(r->plan, &r->policy, &r->input, e) < 0)
 		return -1;
 	r->is_planned = true;
 	/* Two threads build the sandbox; when the network stands, there is a
 	 * core to spare for the record. */
-	if (sandbox_build(r->plan, &r->sandbox, e) < 0 ||
-	    sandbox_network(&r->sandbox, e) < 0 ||
+	if (sandbox_build(r->plan, &r->sandbox, e) < 0)
+		return -1;
+	plan_settle(r->plan);
+	if (sandbox_network(&r->sandbox, e) < 0 ||
 	    run_record_init(&r->record, e) < 0 ||
 	    run_record_start(&r->record, r->cwd, e) < 0 ||
 	    warden_await_vault(&r->warden, e) < 0 ||

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/close_range.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/pidfd.h>
 #include <sys/prctl.h>
@@ -104,6 +105,20 @@ int process_die_with_parent(int signal, pid_t parent_pid, struct err *e)
 		return err_sys(e, "find the parent");
 	}
 	return 0;
+}
+
+void process_step_aside(void)
+{
+	cpu_set_t all, others;
+	int cpu = sched_getcpu();
+
+	if (cpu < 0 || sched_getaffinity(0, sizeof all, &all) < 0)
+		return;
+	others = all;
+	CPU_CLR((size_t)cpu, &others);
+	/* Only a hint: it may fail, and does with no other. */
+	if (sched_setaffinity(0, sizeof others, &others) == 0)
+		(void)sched_setaffinity(0, sizeof all, &all);
 }
 
 bool process_orphans_are_reaped(void)

@@ -47,6 +47,11 @@ must_check int process_cloexec_from(unsigned first, struct err *e);
  * the parent is in another pid namespace and cannot be compared. */
 must_check int process_die_with_parent(int signal, pid_t parent_pid,
 				       struct err *e);
+/* Moves the caller to another processor, if it may use one, so that the child
+ * it has just made can run where it is.  The kernel leaves a forked child on its
+ * parent's processor, waiting for it to sleep, when no other looks idle: in
+ * virtual machines an idle one often does not (vcpu_is_preempted()). */
+void process_step_aside(void);
 /* Whether a child that outlives us is reaped by whoever inherits it.  The init
  * of the host does that; the first process of a container often does not. */
 bool process_orphans_are_reaped(void);

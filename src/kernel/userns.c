@@ -94,20 +94,25 @@ static int map_and_open(pid_t pid, const struct userns_map *uids,
 }
 
 int userns_make(const struct userns_map *uids, const struct userns_map *gids,
-		struct err *e)
+		pid_t *holder, struct err *e)
 {
 	static _Alignas(16) char stack[HOLDER_STACK];
 	pid_t self = getpid();
 	pid_t pid = clone(hold, stack + sizeof stack, CLONE_VM |
 			  CLONE_NEWUSER | SIGCHLD, &self);
-	int fd, status;
+	int fd;
 
+	*holder = pid > 0 ? pid : 0;
 	if (pid < 0)
 		return err_sys(e, "user namespace for a mount");
 	fd = map_and_open(pid, uids, gids, e);
 	/* By number: it is not reaped, and nothing may be left running. */
 	(void)kill(pid, SIGKILL);
-	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
 	return fd;
+}
+
+void userns_reap(pid_t holder)
+{
+	while (holder > 0 && waitpid(holder, NULL, 0) < 0 && errno == EINTR)
+		;
 }

@@ -29,6 +29,7 @@
 #include "netlink.h"
 #include "nft.h"
 #include "own.h"
+#include "process.h"
 
 enum { BACKLOG = 4096, DNS_PORT = 53, STACK = 256 << 10 };
 
@@ -167,7 +168,10 @@ int box_network(struct init *in, const struct step *s, struct err *e)
 					      sizeof network.stack);
 	if (!errno)
 		errno = pthread_create(&network.thread, &attr, run, in);
-	return errno ? err_sys(e, "make a thread") : 0;
+	if (errno)
+		return err_sys(e, "make a thread");
+	process_step_aside();
+	return 0;
 }
 
 int box_entered(struct err *e)

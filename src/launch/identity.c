@@ -165,7 +165,7 @@ static void owners_close(struct owners *owners)
 }
 
 /* One namespace serves every grant of the same owner. */
-static int owner_userns(struct owners *owners, const struct plan *plan,
+static int owner_userns(struct owners *owners, struct plan *plan,
 			const struct area *area, struct err *e)
 {
 	struct userns_map uids = owner_map(area->owner, plan->host_uid);
@@ -180,14 +180,15 @@ static int owner_userns(struct owners *owners, const struct plan *plan,
 		return err_kind(e, ERR_LIMIT,
 				"grants of more than %d different owners",
 				OWNERS_MAX);
-	fd = userns_make(&uids, &gids, e);
+	plan_settle(plan);
+	fd = userns_make(&uids, &gids, &plan->holder, e);
 	if (fd >= 0)
 		owners->list[owners->n++] = (struct owner){
 			area->owner, area->group, fd };
 	return fd;
 }
 
-static int idmap_step(struct owners *owners, const struct plan *plan,
+static int idmap_step(struct owners *owners, struct plan *plan,
 		      const struct area *area, struct step *s, struct err *e)
 {
 	int userns_fd = owner_userns(owners, plan, area, e);

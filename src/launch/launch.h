@@ -41,8 +41,6 @@ struct launch_input {
 	char *const *argv;	/* the command; ends with NULL */
 	char *const *environ;	/* the caller's environment; ends with NULL */
 	const char *cwd;	/* absolute */
-	int stdio[3];		/* terminals among them become the inner pty,
-				   sockets are relayed (sandbox.relay_fd) */
 	bool wants_ca;		/* sandbox_go() brings a certificate to trust */
 
 	/* An absolute path: a directory of the caller's, closed to others, for
@@ -70,12 +68,17 @@ enum {
 	LAUNCH_NOT_FOUND = 127,
 };
 
-/* A plan that only begins; NULL on failure.  plan_free() takes NULL as well. */
-struct plan *plan_new(const struct launch_input *in, struct err *e);
-/* The rest of it, for the same input; changes nothing on the host but the
+/* A plan that only begins; NULL on failure.  plan_free() takes NULL as well.
+ * Of stdio, terminals become the inner pty, and sockets are relayed
+ * (sandbox.relay_fd). */
+struct plan *plan_new(const int stdio[3], struct err *e);
+/* The rest of it; changes nothing on the host but the
  * store.  On failure plan->status is one of the above. */
 must_check int plan_build(struct plan *plan, const struct policy *p,
 			  const struct launch_input *in, struct err *e);
+/* Waits for what plan_build() has left running; better not at once, but while
+ * there is nothing to do.  plan_free() does it too. */
+void plan_settle(struct plan *plan);
 void plan_free(struct plan *plan);
 size_t plan_step_count(const struct plan *plan);
 /* One line for each step, or one JSON object; never a value of a variable. */

@@ -16,15 +16,14 @@
 #include "area.h"
 #include "own.h"
 #include "template.h"
+#include "userns.h"
 
 enum { PLAN_ARENA_MAX = 64 << 20 };
 
-static int plan_stdio(struct builder *b, struct err *e)
+static int plan_stdio(struct plan *plan, const int stdio[3], struct err *e)
 {
-	struct plan *plan = b->plan;
-
 	for (int i = 0; i < 3; i++) {
-		int fd = b->in->stdio[i];
+		int fd = stdio[i];
 		int flags = fcntl(fd, F_GETFL);
 		struct stat st;
 
@@ -101,32 +100,31 @@ static void plan_confinement(struct builder *b)
 		     SV("the command"))->flags = STEP_SYSTEM;
 }
 
-static int begin(struct builder *b, struct err *e)
+/* The network comes last: pid 1 sleeps then, and its thread has the processor
+ * to itself. */
+static int begin(struct builder *b, const int stdio[3], struct err *e)
 {
-	if (plan_stdio(b, e) < 0 || identity_begin(b, e) < 0)
+	if (plan_stdio(b->plan, stdio, e) < 0 || identity_begin(b, e) < 0)
 		return -1;
-	add(b, STEP_NETWORK, "begin: a namespace, lo, all routes local, every "
-	    "TCP connection and DNS question to edge");
 	add(b, STEP_SEPARATE, "ipc uts cgroup namespaces");
 	system_begin(b);
+	add(b, STEP_NETWORK, "begin: a namespace, lo, all routes local, every "
+	    "TCP connection and DNS question to edge");
 	b->plan->early = b->plan->steps_n;
 	return b->full ? err_kind(e, ERR_LIMIT, "out of memory") : 0;
 }
 
-struct plan *plan_new(const struct launch_input *in, struct err *e)
+struct plan *plan_new(const int stdio[3], struct err *e)
 {
-	struct builder b = { .in = in };
+	struct builder b = { 0 };
 	struct arena arena;
 
 	if (arena_new_shared(PLAN_ARENA_MAX, &arena, e) < 0)
 		return NULL;
 	b.plan = arena_make(&arena, struct plan);
-	*b.plan = (struct plan){
-		.arena = arena, .status = LAUNCH_FAILED,
-		.wants_ca = in->wants_ca, .cwd = in->cwd,
-	};
+	*b.plan = (struct plan){ .arena = arena, .status = LAUNCH_FAILED };
 	b.arena = &b.plan->arena;
-	if (begin(&b, e) < 0) {
+	if (begin(&b, stdio, e) < 0) {
 		plan_free(b.plan);
 		return NULL;
 	}
@@ -141,6 +139,8 @@ int plan_build(struct plan *plan, const struct policy *p,
 	};
 	struct builder *b = &builder;
 
+	plan->wants_ca = in->wants_ca;
+	plan->cwd = in->cwd;
 	identity_plan(b);
 	if (environment_plan(b, e) < 0)
 		return -1;
@@ -158,12 +158,19 @@ int plan_build(struct plan *plan, const struct policy *p,
 	return 0;
 }
 
+void plan_settle(struct plan *plan)
+{
+	userns_reap(plan->holder);
+	plan->holder = 0;
+}
+
 void plan_free(struct plan *plan)
 {
 	struct arena arena;
 
 	if (!plan)
 		return;
+	plan_settle(plan);
 	for (size_t i = 0; i < plan->steps_n; i++)
 		close_fd(&plan->steps[i].tree_fd);
 	arena = plan->arena;	/* which holds the plan itself */

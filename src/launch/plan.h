@@ -27,9 +27,9 @@
 #define PLAN_STEPS(STEP)                                              \
 	STEP(NAMESPACES, "namespaces")	/* the process, in new ones */ \
 	STEP(IDENTITY, "identity")	/* its maps, its ids */        \
-	STEP(NETWORK, "network")	/* made meanwhile */           \
 	STEP(SEPARATE, "separate")	/* the other namespaces */     \
 	STEP(ROOT, "root")		/* an empty tmpfs */           \
+	STEP(NETWORK, "network")	/* made meanwhile */           \
 	STEP(DIRECTORY, "directory")	/* in it */                    \
 	STEP(TEMPLATE, "template")	/* /etc or /dev (template.h) */ \
 	STEP(FILE, "file")		/* source: its contents */     \
@@ -114,6 +114,7 @@ struct plan {
 	bool wants_ca;
 	bool wants_pty;
 
+	pid_t holder;			/* to be reaped: plan_settle() */
 	int status;			/* after a failure: LAUNCH_* */
 	/* For tests: the index of a step that is to fail, counted from 1.
 	 * Nothing in the program sets it. */

@@ -87,6 +87,14 @@ static int clone_init(const struct plan *plan, struct sandbox *ret,
 	return *pid < 0 ? err_ctx(e, "namespaces") : 0;
 }
 
+/* Where pid 1 has failed already, its last note will say why. */
+static int tell(struct sandbox *sb, const struct control_note *note,
+		struct sv tail, struct err *e)
+{
+	return control_send(sb->control_fd, note, tail, e) < 0 &&
+	       e->code != EPIPE ? -1 : 0;
+}
+
 /* Only root can map ids other than its own, and only from outside. */
 static int map_ids(const struct plan *plan, struct sandbox *sb, pid_t pid,
 		   struct err *e)
@@ -104,9 +112,7 @@ static int map_ids(const struct plan *plan, struct sandbox *sb, pid_t pid,
 		return err_sys(e, "open %s", path);
 	if (userns_write_maps(proc_fd, &uids, &gids, false, e) < 0)
 		return -1;
-	/* Where it has failed already, its last note will say why. */
-	return control_send(sb->control_fd, &note, SV(""), e) < 0 &&
-	       e->code != EPIPE ? -1 : 0;
+	return tell(sb, &note, SV(""), e);
 }
 
 /* A pipe, not a FIFO that has a name in some directory. */
@@ -137,6 +143,26 @@ static int give_pipes(const struct plan *plan, const int stdio_fd[3],
 	return 0;
 }
 
+/* The next note, which has to be of that kind. */
+static int expect(struct sandbox *sb, enum control_kind kind,
+		  struct control_in *in, struct err *e)
+{
+	int rc = control_receive(sb->control_fd, in, false, e);
+
+	if (rc < 0)
+		return -1;
+	if (rc == 0)
+		return err_kind(e, ERR_SYS, "the sandbox's first process ended");
+	if (in->note.kind == CONTROL_FAILED) {
+		*e = in->note.err;
+		sb->status = in->note.value;
+		return -1;
+	}
+	if (in->note.kind != kind)
+		return err_kind(e, ERR_BUG, "an unexpected note");
+	return 0;
+}
+
 static int start(const struct plan *plan, struct sandbox *ret,
 		 const int stdio_fd[3], struct err *e)
 {
@@ -146,6 +172,7 @@ static int start(const struct plan *plan, struct sandbox *ret,
 		return -1;
 	if (clone_init(plan, ret, stdio_fd, &pid, e) < 0)
 		return -1;
+	process_step_aside();
 	if (plan->as_root && map_ids(plan, ret, pid, e) < 0)
 		return err_ctx(e, "identity");
 	return 0;
@@ -192,31 +219,9 @@ int sandbox_build(const struct plan *plan, struct sandbox *sb, struct err *e)
 {
 	struct control_note note = { .kind = CONTROL_PLAN };
 
-	if (send_trees(plan, sb->control_fd, e) == 0 &&
-	    control_send(sb->control_fd, &note, SV(""), e) == 0)
-		return 0;
-	/* Where it has failed already, its last note will say why. */
-	return e->code == EPIPE ? 0 : -1;
-}
-
-/* The next note, which has to be of that kind. */
-static int expect(struct sandbox *sb, enum control_kind kind,
-		  struct control_in *in, struct err *e)
-{
-	int rc = control_receive(sb->control_fd, in, false, e);
-
-	if (rc < 0)
+	if (send_trees(plan, sb->control_fd, e) < 0 && e->code != EPIPE)
 		return -1;
-	if (rc == 0)
-		return err_kind(e, ERR_SYS, "the sandbox's first process ended");
-	if (in->note.kind == CONTROL_FAILED) {
-		*e = in->note.err;
-		sb->status = in->note.value;
-		return -1;
-	}
-	if (in->note.kind != kind)
-		return err_kind(e, ERR_BUG, "an unexpected note");
-	return 0;
+	return tell(sb, &note, SV(""), e);
 }
 
 int sandbox_network(struct sandbox *sb, struct err *e)
@@ -247,7 +252,7 @@ int sandbox_go(struct sandbox *sb, struct sv ca_pem, struct err *e)
 	struct control_note note = { .kind = CONTROL_GO };
 	struct control_in in;
 
-	if (control_send(sb->control_fd, &note, ca_pem, e) < 0)
+	if (tell(sb, &note, ca_pem, e) < 0)
 		return -1;
 	return expect(sb, CONTROL_RUNNING, &in, e);
 }

@@ -197,7 +197,7 @@ int main(int argc, char **argv)
 	struct options o = { 0 };
 	struct policy p = policy_new();
 	struct policy_source source = { .home = sv_str(getenv("HOME")) };
-	struct launch_input in = { .environ = environ, .stdio = { 0, 1, 2 } };
+	struct launch_input in = { .environ = environ };
 	auto_buf struct buf text = buf_new(1 << 20);
 	auto_buf struct buf ca = buf_new(16384);
 	struct plan *plan;
@@ -220,7 +220,7 @@ int main(int argc, char **argv)
 	if (policy_check(&p, &e) < 0 ||
 	    (o.ca_file && io_read_file(AT_FDCWD, o.ca_file, &ca, &e) < 0))
 		die(LAUNCH_FAILED, e.msg);
-	plan = plan_new(&in, &e);
+	plan = plan_new((int[]){ 0, 1, 2 }, &e);
 	if (!plan || plan_build(plan, &p, &in, &e) < 0)
 		die(plan ? plan->status : LAUNCH_FAILED, e.msg);
 	plan->fail_step = o.fail_step;

@@ -83,7 +83,6 @@ static int build_with(char *const *argv, const int stdio[3])
 				NULL };
 	struct launch_input in = {
 		.argv = argv, .environ = environ_now, .cwd = work,
-		.stdio = { stdio[0], stdio[1], stdio[2] },
 		.sealed = sealed, .sealed_n = sealed_n, .store = store,
 	};
 	int rc;
@@ -91,7 +90,7 @@ static int build_with(char *const *argv, const int stdio[3])
 	(void)snprintf(home, sizeof home, "HOME=%s/home", top);
 	if (policy_check(&policy, &e) < 0)
 		return -1;
-	plan = plan_new(&in, &e);
+	plan = plan_new(stdio, &e);
 	rc = plan ? plan_build(plan, &policy, &in, &e) : -1;
 	if (rc < 0)
 		printf("# %s\n", e.msg);

@@ -25,12 +25,12 @@ static void make_plan(void)
 	char *const argv[] = { (char[]){ "touch" }, marker, NULL };
 	struct launch_input in = {
 		.argv = argv, .environ = environ, .cwd = work, .store = store,
-		.wants_ca = true, .stdio = { null_fd, null_fd, null_fd },
+		.wants_ca = true,
 	};
 	struct err e;
 
 	plan_free(plan);
-	plan = plan_new(&in, &e);
+	plan = plan_new((int[]){ null_fd, null_fd, null_fd }, &e);
 	if (!plan || plan_build(plan, &policy, &in, &e) < 0)
 		printf("# %s\n", e.msg);
 	CHECK(plan && plan->steps_n > plan->early);
