@@ -14,6 +14,8 @@
 #include "own.h"
 #include "utc.h"
 
+#define SUFFIX ".jsonl"
+
 int run_state_path(struct arena *a, struct sv *ret, struct err *e)
 {
 	const char *state = secure_getenv("XDG_STATE_HOME");
@@ -119,28 +121,29 @@ static int open_runs(int *ret, bool create, struct err *e)
 	return run_state_open("runs", create, ret, e);
 }
 
-int run_create(char ret_id[RUN_ID_MAX], int *ret_dirfd, struct err *e)
+int run_create(char ret_id[RUN_ID_MAX], int *ret_fd, struct err *e)
 {
-	auto_fd int runs = -1, dir = -1;
-	char id[RUN_ID_MAX];
-	uint8_t noise[3];
 	struct utc now = utc_of(time(NULL));
+	auto_fd int runs = -1;
+	char name[RUN_ID_MAX + sizeof SUFFIX];
+	uint8_t noise[3];
+	int n;
 
 	if (open_runs(&runs, true, e) < 0)
 		return -1;
 	if (getrandom(noise, sizeof noise, 0) != sizeof noise)
 		return err_sys(e, "getrandom");
-	(void)snprintf(id, sizeof id, "%04u%02u%02u-%02u%02u%02u-%02x%02x%02x",
-		       now.year, now.month, now.day, now.hour, now.minute,
-		       now.second, noise[0], noise[1], noise[2]);
-	if (mkdirat(runs, id, 0700) < 0)
-		return err_sys(e, "create the directory of run %s", id);
-	dir = openat(runs, id, O_DIRECTORY | O_RDONLY | O_CLOEXEC |
-			       O_NOFOLLOW);
-	if (dir < 0)
-		return err_sys(e, "open the directory of run %s", id);
-	memcpy(ret_id, id, sizeof id);
-	*ret_dirfd = steal_fd(&dir);
+	n = snprintf(ret_id, RUN_ID_MAX,
+		     "%04u%02u%02u-%02u%02u%02u-%02x%02x%02x", now.year,
+		     now.month, now.day, now.hour, now.minute, now.second,
+		     noise[0], noise[1], noise[2]);
+	if (n < 0 || n >= RUN_ID_MAX)
+		return err_kind(e, ERR_BUG, "the name of the run");
+	(void)snprintf(name, sizeof name, "%s" SUFFIX, ret_id);
+	*ret_fd = openat(runs, name, O_WRONLY | O_CREAT | O_EXCL | O_APPEND |
+				     O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (*ret_fd < 0)
+		return err_sys(e, "create the audit trail %s", name);
 	return 0;
 }
 
@@ -171,14 +174,16 @@ int run_list(struct arena *a, struct sv **ret, size_t *ret_n, struct err *e)
 		return err_sys(e, "read the runs directory");
 	(void)steal_fd(&runs);
 	while ((entry = readdir(d))) {
-		struct sv *id;
+		struct sv *id, name;
 
-		if (entry->d_name[0] == '.' ||
-		    strlen(entry->d_name) >= RUN_ID_MAX)
+		name = sv_str(entry->d_name);
+		if (name.p[0] == '.' || !sv_ends(name, SV(SUFFIX)) ||
+		    name.n >= RUN_ID_MAX + strlen(SUFFIX))
 			continue;
+		name = sv_head(name, name.n - strlen(SUFFIX));
 		id = arena_push(a, &ids, &n, &cap);
 		if (id)
-			*id = arena_dup(a, sv_str(entry->d_name));
+			*id = arena_dup(a, name);
 		if (!id || !id->p)
 			return err_kind(e, ERR_LIMIT, "out of memory");
 	}
@@ -189,10 +194,10 @@ int run_list(struct arena *a, struct sv **ret, size_t *ret_n, struct err *e)
 	return 0;
 }
 
-int run_open(struct sv id, int *ret_dirfd, char ret_id[RUN_ID_MAX],
-	     struct err *e)
+int run_open(struct sv id, int *ret_fd, char ret_id[RUN_ID_MAX], struct err *e)
 {
 	auto_arena struct arena a = arena_new(RUN_LIST_MAX);
+	char name[RUN_ID_MAX + sizeof SUFFIX];
 	auto_fd int runs = -1;
 	struct sv *ids;
 	size_t n;
@@ -208,21 +213,15 @@ int run_open(struct sv id, int *ret_dirfd, char ret_id[RUN_ID_MAX],
 	    id.p[0] == '.')
 		return err_kind(e, ERR_POLICY, "no run is named '%.*s'",
 				SV_FMT(id));
-	id = arena_dup(&a, id);
-	if (!id.p)
-		return err_kind(e, ERR_LIMIT, "out of memory");
+	(void)snprintf(name, sizeof name, "%.*s" SUFFIX, SV_FMT(id));
 	if (open_runs(&runs, false, e) < 0)
 		return -1;
-	*ret_dirfd = openat(runs, id.p, O_DIRECTORY | O_RDONLY | O_CLOEXEC |
-					O_NOFOLLOW);
-	if (*ret_dirfd < 0 && errno == ENOENT)
-		return err_kind(e, ERR_POLICY, "there is no run %s; `stockade "
-				"runs` lists them", id.p);
-	if (*ret_dirfd < 0)
-		return err_sys(e, "open run %s", id.p);
-	if (ret_id) {
-		memset(ret_id, 0, RUN_ID_MAX);
-		memcpy(ret_id, id.p, id.n);
-	}
+	*ret_fd = openat(runs, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	if (*ret_fd < 0 && errno == ENOENT)
+		return err_kind(e, ERR_POLICY, "there is no run %.*s; "
+				"`stockade runs` lists them", SV_FMT(id));
+	if (*ret_fd < 0)
+		return err_sys(e, "open the audit trail %s", name);
+	(void)snprintf(ret_id, RUN_ID_MAX, "%.*s", SV_FMT(id));
 	return 0;
 }

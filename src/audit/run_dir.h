@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where runs are kept: $XDG_STATE_HOME/stockade/runs/ID/, by default below
+ * Where runs are kept: $XDG_STATE_HOME/stockade/runs/ID.jsonl, by default below
  * ~/.local/state.  An ID is the start's UTC time and 24 random bits, so that
  * names sort by age: 20261129-163000-4f2a9c.
  */
@@ -12,7 +12,6 @@
 
 /* RUN_LIST_MAX bytes of an arena hold the IDs of half a million runs. */
 enum { RUN_ID_MAX = 32, RUN_LIST_MAX = 64 << 20 };
-#define RUN_TRAIL_NAME "audit.jsonl"
 
 /* The state directory as a path (a NUL behind it), in the arena. */
 must_check int run_state_path(struct arena *a, struct sv *ret, struct err *e);
@@ -24,19 +23,17 @@ must_check int run_state_path(struct arena *a, struct sv *ret, struct err *e);
 must_check int run_state_open(const char *name, bool create, int *ret_fd,
 			      struct err *e);
 
-/*
- * Makes the directory of a new run (0700) and opens it; the caller owns the
- * descriptor.
- */
-must_check int run_create(char ret_id[RUN_ID_MAX], int *ret_dirfd,
+/* Makes the trail of a new run (0600), open for appending; the caller owns the
+ * descriptor. */
+must_check int run_create(char ret_id[RUN_ID_MAX], int *ret_fd,
 			  struct err *e);
 
 /* IDs of this user's runs, newest first, in the arena. */
 must_check int run_list(struct arena *a, struct sv **ret, size_t *ret_n,
 			struct err *e);
 
-/* Opens a run's directory; id .p NULL means the newest. ret_id may be NULL. */
-must_check int run_open(struct sv id, int *ret_dirfd, char ret_id[RUN_ID_MAX],
+/* Opens a run's trail for reading; id .p NULL means the newest. */
+must_check int run_open(struct sv id, int *ret_fd, char ret_id[RUN_ID_MAX],
 			struct err *e);
 
 #endif

@@ -2,7 +2,6 @@
 /* Writing the audit trail: see trail.h. */
 #include "trail.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <time.h>
 #include <unistd.h>
@@ -10,19 +9,14 @@
 #include "base64.h"
 #include "io.h"
 #include "own.h"
-#include "utc.h"
 #include "sha256.h"
+#include "utc.h"
 
-int trail_open(struct trail *t, int dirfd, const char *name, struct err *e)
+void trail_open(struct trail *t, int fd)
 {
-	*t = (struct trail){ .fd = -1, .sequence = 1,
+	*t = (struct trail){ .fd = fd, .sequence = 1,
 			     .line = buf_new(AUDIT_LINE_MAX) };
 	memset(t->hash, '0', sizeof t->hash);
-	t->fd = openat(dirfd, name, O_WRONLY | O_CREAT | O_EXCL | O_APPEND |
-				    O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (t->fd < 0)
-		return err_sys(e, "create the audit trail %s", name);
-	return 0;
 }
 
 void trail_close(struct trail *t)

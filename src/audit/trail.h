@@ -24,9 +24,8 @@ struct trail {
 	bool worth_syncing;	/* something was decided */
 };
 
-/* Creates NAME in dirfd, which must not exist yet (0600). */
-must_check int trail_open(struct trail *t, int dirfd, const char *name,
-			  struct err *e);
+/* On an empty file that is open for appending; takes the descriptor. */
+void trail_open(struct trail *t, int fd);
 void trail_close(struct trail *t);
 
 /*

@@ -69,7 +69,8 @@ void *arena_alloc(struct arena *a, size_t n)
 	at = block->bytes + block->n;
 	block->n += n;
 	a->used += n;
-	memset(at, 0, n);
+	if (!a->shared)		/* fresh pages are zero */
+		memset(at, 0, n);
 	return at;
 }
 

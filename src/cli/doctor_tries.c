@@ -26,6 +26,7 @@
 #include "own.h"
 #include "path.h"
 #include "process.h"
+#include "program.h"
 #include "pty.h"
 #include "uapi.h"
 #include "userns.h"
@@ -357,23 +358,18 @@ static int try_helpers(char *note, struct err *e)
 {
 	static const char *const names[] = { "edge", "vault", "dial",
 					     "resolve" };
-	char here[512];
-	ssize_t n = readlink("/proc/self/exe", here, sizeof here - 1);
+	struct sv here = program_dir();
 
-	if (n < 0)
-		return err_sys(e, "find this program");
-	here[n] = 0;
-	*strrchr(here, '/') = 0;
 	for (size_t i = 0; i < countof(names); i++) {
-		char near[600], installed[600];
+		char near[PATH_MAX], installed[PATH_MAX];
 
-		(void)snprintf(near, sizeof near, "%s/stockade-%s", here,
-			       names[i]);
+		(void)snprintf(near, sizeof near, "%.*s/stockade-%s",
+			       SV_FMT(here), names[i]);
 		(void)snprintf(installed, sizeof installed, "%s/stockade-%s",
 			       STOCKADE_LIBEXECDIR, names[i]);
 		if (access(near, X_OK) < 0 && access(installed, X_OK) < 0)
 			return err_sys(e, "stockade-%s in %s or %s", names[i],
-				       here, STOCKADE_LIBEXECDIR);
+				       near, installed);
 	}
 	note_printf(note, "all four");
 	return 0;

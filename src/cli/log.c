@@ -212,17 +212,6 @@ static int print_trail(int fd, const struct log_flags *f, struct err *e)
 	}
 }
 
-static int open_trail(struct sv run, char id[RUN_ID_MAX], int *ret,
-		      struct err *e)
-{
-	auto_fd int dir = -1;
-
-	if (run_open(run, &dir, id, e) < 0)
-		return -1;
-	*ret = openat(dir, RUN_TRAIL_NAME, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-	return *ret < 0 ? err_sys(e, "open the audit trail of run %s", id) : 0;
-}
-
 static int verify(struct sv run, struct err *e)
 {
 	auto_buf struct buf text = buf_new(LOG_FILE_MAX);
@@ -230,7 +219,7 @@ static int verify(struct sv run, struct err *e)
 	char id[RUN_ID_MAX];
 	auto_fd int fd = -1;
 
-	if (open_trail(run, id, &fd, e) < 0 || io_read_all(fd, &text, e) < 0)
+	if (run_open(run, &fd, id, e) < 0 || io_read_all(fd, &text, e) < 0)
 		return -1;
 	if (verify_trail(buf_sv(&text), &v, e) < 0) {
 		(void)printf("run %s: NOT intact: %s\n", id, e->msg);
@@ -273,7 +262,7 @@ int log_main(int argc, char **argv, struct err *e)
 	}
 	if (verifying)
 		return verify(f.run, e);
-	if (open_trail(f.run, id, &fd, e) < 0)
+	if (run_open(f.run, &fd, id, e) < 0)
 		return -1;
 	return print_trail(fd, &f, e);
 }
@@ -288,7 +277,7 @@ static void load_ends(struct sv id, json_t **ret_first, json_t **ret_last)
 	struct sv all, last;
 	size_t first_n;
 
-	if (open_trail(id, name, &fd, &e) < 0 ||
+	if (run_open(id, &fd, name, &e) < 0 ||
 	    io_read_all(fd, &text, &e) < 0)
 		return;
 	all = buf_sv(&text);

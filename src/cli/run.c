@@ -24,6 +24,7 @@
 #include "complaint.h"
 #include "launch.h"
 #include "own.h"
+#include "program.h"
 #include "relay.h"
 #include "run_dir.h"
 #include "run_record.h"
@@ -55,12 +56,20 @@ struct run_flags {
 	bool explain, json;
 };
 
-/* Nothing runs any more, and the user's terminal is the user's. */
-static void end_sandbox(struct run *r)
+static void kill_sandbox(struct run *r)
 {
 	if (r->has_sandbox)
 		sandbox_kill(&r->sandbox);
 	r->has_sandbox = false;
+}
+
+/* Nothing runs any more, and the user's terminal is the user's. */
+static void end_sandbox(struct run *r)
+{
+	/* Where only pid 1 is left, it ends when we do: what the kernel then
+	 * clears away would only be in our way. */
+	if (!r->sandbox.empty)
+		kill_sandbox(r);
 	for (size_t i = 0; i < countof(r->relays); i++)
 		relay_close(&r->relays[i]);
 	terminal_close(&r->terminal);
@@ -77,6 +86,7 @@ static void run_fini(struct run *r)
 	loop_free(r->loop);
 	free(r->variables);
 	policy_free(&r->policy);
+	kill_sandbox(r);
 }
 #define auto_run __attribute__((cleanup(run_fini)))
 
@@ -134,17 +144,17 @@ static int make_variables(struct run *r, struct err *e)
  * the policy's arena. */
 static int list_sealed(struct run *r, struct err *e)
 {
-	auto_buf struct buf program = buf_new(PATH_MAX);
 	struct arena *a = &r->policy.arena;
 	struct sv folders[2], state;
 	size_t n = 0;
 
+	if (program_dir().n == 0)
+		return err_sys(e, "find the folder of this program");
 	if (run_state_path(a, &state, e) < 0 ||
-	    helper_program_dir(&program, e) < 0 ||
 	    source_folders(a, folders, e) < 0)
 		return -1;
 	r->sealed[n++] = arena_str(a, state);
-	r->sealed[n++] = arena_str(a, buf_sv(&program));
+	r->sealed[n++] = arena_str(a, program_dir());
 	r->sealed[n++] = helper_installed_dir();
 	for (size_t i = 0; i < countof(folders); i++)
 		if (folders[i].n)
@@ -366,7 +376,7 @@ int run_main(int argc, char **argv, struct err *e)
 	int first = 0;
 
 	r.sandbox.pidfd = r.sandbox.control_fd = -1;
-	r.record.trail.fd = r.record.dirfd = -1;
+	r.record.trail.fd = -1;
 	if (flags_parse(own, &options, argc, argv, &first, e) < 0)
 		return -1;
 	if (first >= argc)

@@ -11,17 +11,17 @@ enum { ARGUMENT_MAX = 4096 };	/* recorded of each */
 
 int run_record_init(struct run_record *r, struct err *e)
 {
-	r->dirfd = -1;
-	r->trail.fd = -1;
-	if (run_create(r->id, &r->dirfd, e) < 0)
+	int fd;
+
+	if (run_create(r->id, &fd, e) < 0)
 		return -1;
-	return trail_open(&r->trail, r->dirfd, RUN_TRAIL_NAME, e);
+	trail_open(&r->trail, fd);
+	return 0;
 }
 
 void run_record_fini(struct run_record *r)
 {
 	trail_close(&r->trail);
-	close_fd(&r->dirfd);
 	buf_free(&r->command);
 }
 

@@ -8,7 +8,6 @@
 
 struct run_record {
 	char id[RUN_ID_MAX];
-	int dirfd;		/* owned; -1 when not open */
 	struct trail trail;
 	struct buf command;	/* its arguments, as cur_sv() reads them */
 };

@@ -13,6 +13,7 @@
 #include "nearest.h"
 #include "own.h"
 #include "parse.h"
+#include "program.h"
 #include "trust.h"
 
 /* Everything that the places are looked up with. */
@@ -37,18 +38,14 @@ static void places_fini(struct places *p)
  * profiles in the folder next to it. */
 static void find_shipped(struct buf *ret)
 {
-	char exe[PATH_MAX];
-	ssize_t n = readlink("/proc/self/exe", exe, sizeof exe);
-	struct sv dir = sv_of(exe, n > 0 && n < PATH_MAX ? (size_t)n : 0);
+	struct sv dir = program_dir();
 	auto_buf struct buf helper = buf_new(PATH_MAX);
 
-	while (dir.n && dir.p[dir.n - 1] != '/')
-		dir.n--;
 	buf_put(&helper, dir);
-	buf_puts(&helper, "stockade-edge");
+	buf_puts(&helper, "/stockade-edge");
 	if (dir.n && buf_cstr(&helper) && access(helper.p, X_OK) == 0) {
 		buf_put(ret, dir);
-		buf_puts(ret, "../policies");
+		buf_puts(ret, "/../policies");
 	} else {
 		buf_puts(ret, STOCKADE_DATADIR "/policies");
 	}

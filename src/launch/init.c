@@ -32,13 +32,15 @@
 #include "step.h"
 #include "userns.h"
 
+/* What was heard last from the parent; large, and one is enough. */
+static struct control_in heard;
+
 static int init_identity(struct init *in, const struct step *s, struct err *e)
 {
 	const struct plan *plan = in->plan;
 	struct userns_map uids = userns_one(plan->uid, plan->host_uid);
 	struct userns_map gids = userns_one(plan->gid, plan->host_gid);
 	auto_fd int proc_fd = -1;
-	struct control_in note;
 	int rc;
 
 	(void)s;
@@ -46,10 +48,10 @@ static int init_identity(struct init *in, const struct step *s, struct err *e)
 	if (process_die_with_parent(SIGKILL, 0, e) < 0)
 		return -1;
 	if (plan->as_root) {
-		rc = control_receive(in->control_fd, &note, false, e);
+		rc = control_receive(in->control_fd, &heard, false, e);
 		if (rc < 0)
 			return -1;
-		if (rc == 0 || note.note.kind != CONTROL_MAPPED)
+		if (rc == 0 || heard.note.kind != CONTROL_MAPPED)
 			return err_kind(e, ERR_BUG, "the ids were not mapped");
 		if (caps_become(plan->uid, plan->gid, e) < 0)
 			return -1;
@@ -81,19 +83,18 @@ static int init_report(struct init *in, const struct step *s, struct err *e)
 
 static int init_go(struct init *in, const struct step *s, struct err *e)
 {
-	static struct control_in go;	/* outlives the step: holds the PEM */
 	int rc;
 
 	(void)s;
-	rc = control_receive(in->control_fd, &go, false, e);
+	rc = control_receive(in->control_fd, &heard, false, e);
 	if (rc == 0)
 		_exit(0);	/* the parent changed its mind, or is gone */
 	if (rc < 0)
 		return -1;
-	if (go.note.kind != CONTROL_GO)
+	if (heard.note.kind != CONTROL_GO)
 		return err_kind(e, ERR_BUG, "an unexpected note");
-	in->ca = go.tail;
-	in->ca_n = go.tail_n;
+	in->ca = heard.tail;
+	in->ca_n = heard.tail_n;
 	return 0;
 }
 
@@ -184,20 +185,18 @@ static int take_trees(struct init *in, const struct control_in *note,
 /* Until the plan is whole. */
 static int await_plan(struct init *in, struct err *e)
 {
-	static struct control_in note;
-
 	for (;;) {
-		int rc = control_receive(in->control_fd, &note, false, e);
+		int rc = control_receive(in->control_fd, &heard, false, e);
 
 		if (rc == 0)
 			_exit(0);	/* there will be none */
 		if (rc < 0)
 			return -1;
-		if (note.note.kind == CONTROL_PLAN)
+		if (heard.note.kind == CONTROL_PLAN)
 			return 0;
-		if (note.note.kind != CONTROL_TREES)
+		if (heard.note.kind != CONTROL_TREES)
 			return err_kind(e, ERR_BUG, "an unexpected note");
-		if (take_trees(in, &note, e) < 0)
+		if (take_trees(in, &heard, e) < 0)
 			return -1;
 	}
 }
@@ -244,19 +243,18 @@ static void reap(struct init *in)
 		}
 		kill_the_rest();
 		tell(in, CONTROL_EXITED, status);
-		_exit(0);
+		in->command = 0;
 	}
 }
 
 static void on_control(struct init *in)
 {
-	static struct control_in note;
 	struct err e;
 
-	if (control_receive(in->control_fd, &note, false, &e) <= 0)
+	if (control_receive(in->control_fd, &heard, false, &e) <= 0)
 		_exit(0);
-	if (note.note.kind == CONTROL_SIGNAL)
-		(void)kill(-in->command, note.note.value);
+	if (heard.note.kind == CONTROL_SIGNAL && in->command)
+		(void)kill(-in->command, heard.note.value);
 }
 
 static _Noreturn void reap_and_wait(struct init *in)

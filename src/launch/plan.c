@@ -18,7 +18,7 @@
 #include "template.h"
 #include "userns.h"
 
-enum { PLAN_ARENA_MAX = 64 << 20 };
+enum { PLAN_ARENA_MAX = 64 << 20, STEPS_USUAL = 128 };
 
 static int plan_stdio(struct plan *plan, const int stdio[3], struct err *e)
 {
@@ -104,6 +104,10 @@ static void plan_confinement(struct builder *b)
  * to itself. */
 static int begin(struct builder *b, const int stdio[3], struct err *e)
 {
+	/* Room for a usual plan: an array that grows leaves pages behind. */
+	b->plan->steps = arena_alloc(b->arena, STEPS_USUAL *
+				     sizeof *b->plan->steps);
+	b->plan->steps_cap = b->plan->steps ? STEPS_USUAL : 0;
 	if (plan_stdio(b->plan, stdio, e) < 0 || identity_begin(b, e) < 0)
 		return -1;
 	add(b, STEP_SEPARATE, "ipc uts cgroup namespaces");

@@ -143,22 +143,24 @@ static int give_pipes(const struct plan *plan, const int stdio_fd[3],
 	return 0;
 }
 
+/* What was heard last from pid 1; large, and one is enough. */
+static struct control_in heard;
+
 /* The next note, which has to be of that kind. */
-static int expect(struct sandbox *sb, enum control_kind kind,
-		  struct control_in *in, struct err *e)
+static int expect(struct sandbox *sb, enum control_kind kind, struct err *e)
 {
-	int rc = control_receive(sb->control_fd, in, false, e);
+	int rc = control_receive(sb->control_fd, &heard, false, e);
 
 	if (rc < 0)
 		return -1;
 	if (rc == 0)
 		return err_kind(e, ERR_SYS, "the sandbox's first process ended");
-	if (in->note.kind == CONTROL_FAILED) {
-		*e = in->note.err;
-		sb->status = in->note.value;
+	if (heard.note.kind == CONTROL_FAILED) {
+		*e = heard.note.err;
+		sb->status = heard.note.value;
 		return -1;
 	}
-	if (in->note.kind != kind)
+	if (heard.note.kind != kind)
 		return err_kind(e, ERR_BUG, "an unexpected note");
 	return 0;
 }
@@ -226,57 +228,51 @@ int sandbox_build(const struct plan *plan, struct sandbox *sb, struct err *e)
 
 int sandbox_network(struct sandbox *sb, struct err *e)
 {
-	struct control_in in;
-
-	if (expect(sb, CONTROL_NETWORK, &in, e) < 0)
+	if (expect(sb, CONTROL_NETWORK, e) < 0)
 		return -1;
-	if (in.fds_n != 2)
+	if (heard.fds_n != 2)
 		return err_kind(e, ERR_BUG, "descriptors are missing");
-	sb->tcp_fd = in.fds[0];
-	sb->dns_fd = in.fds[1];
+	sb->tcp_fd = heard.fds[0];
+	sb->dns_fd = heard.fds[1];
 	return 0;
 }
 
 int sandbox_prepared(struct sandbox *sb, struct err *e)
 {
-	struct control_in in;
-
-	if (expect(sb, CONTROL_PREPARED, &in, e) < 0)
+	if (expect(sb, CONTROL_PREPARED, e) < 0)
 		return -1;
-	sb->pty_fd = in.fds_n ? in.fds[0] : -1;
+	sb->pty_fd = heard.fds_n ? heard.fds[0] : -1;
 	return 0;
 }
 
 int sandbox_go(struct sandbox *sb, struct sv ca_pem, struct err *e)
 {
 	struct control_note note = { .kind = CONTROL_GO };
-	struct control_in in;
 
 	if (tell(sb, &note, ca_pem, e) < 0)
 		return -1;
-	return expect(sb, CONTROL_RUNNING, &in, e);
+	return expect(sb, CONTROL_RUNNING, e);
 }
 
 struct sandbox_event sandbox_next(struct sandbox *sb)
 {
-	struct control_in in;
 	struct err e;
-	int rc = control_receive(sb->control_fd, &in, true, &e);
+	int rc = control_receive(sb->control_fd, &heard, true, &e);
 	struct sandbox_event ev = { .kind = SANDBOX_LOST };
 
 	if (rc < 0 && e.code == EAGAIN)
 		ev.kind = SANDBOX_NOTHING;
-	else if (rc > 0 && in.note.kind == CONTROL_EXITED)
+	else if (rc > 0 && heard.note.kind == CONTROL_EXITED)
 		ev.kind = SANDBOX_EXITED;
-	else if (rc > 0 && in.note.kind == CONTROL_STOPPED)
+	else if (rc > 0 && heard.note.kind == CONTROL_STOPPED)
 		ev.kind = SANDBOX_STOPPED;
-	else if (rc > 0 && in.note.kind == CONTROL_FAILED)
+	else if (rc > 0 && heard.note.kind == CONTROL_FAILED)
 		ev.kind = SANDBOX_BROKEN;
 	if (rc > 0)
-		ev.value = in.note.value;
+		ev.value = heard.note.value;
 	sb->empty |= ev.kind == SANDBOX_EXITED;
 	if (ev.kind == SANDBOX_BROKEN)
-		ev.why = in.note.err;
+		ev.why = heard.note.err;
 	return ev;
 }
 

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "own.h"
+#include "program.h"
 
 enum { HELPER_CHANNEL_FD = 3 };
 
@@ -31,20 +32,6 @@ static const char *role_name(enum role role)
 	return "?";
 }
 
-int helper_program_dir(struct buf *ret, struct err *e)
-{
-	char path[4096];
-	ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
-	const char *slash;
-
-	if (n <= 0)
-		return err_sys(e, "read the program's own path");
-	path[n] = '\0';
-	slash = strrchr(path, '/');
-	buf_put(ret, sv_of(path, (size_t)(slash ? slash - path : 0)));
-	return buf_check(ret, "the program's path", e);
-}
-
 const char *helper_installed_dir(void)
 {
 	return STOCKADE_LIBEXECDIR;
@@ -53,8 +40,7 @@ const char *helper_installed_dir(void)
 /* Beside the program in the build folder, else where it was installed. */
 static int helper_path(enum role role, struct buf *ret, struct err *e)
 {
-	if (helper_program_dir(ret, e) < 0)
-		return -1;
+	buf_put(ret, program_dir());
 	buf_printf(ret, "/stockade-%s", role_name(role));
 	if (!buf_cstr(ret))
 		return err_kind(e, ERR_LIMIT, "the program's path is too long");

@@ -30,8 +30,6 @@ static inline bool helper_is_running(const struct helper *h)
 /* Ends it (the channel first, then SIGKILL) and reaps it. */
 void helper_stop(struct helper *h);
 
-/* The folder that this program was started from, for others who ask. */
-must_check int helper_program_dir(struct buf *ret, struct err *e);
 /* The folder where helpers are looked for that are not beside it. */
 const char *helper_installed_dir(void);
 

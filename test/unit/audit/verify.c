@@ -19,7 +19,8 @@ static void write_trail(struct buf *ret)
 
 	CHECK(mkdtemp(dir) != NULL);
 	dirfd = open(dir, O_DIRECTORY | O_CLOEXEC);
-	CHECK(trail_open(&t, dirfd, "t", &e) == 0);
+	trail_open(&t, openat(dirfd, "t", O_WRONLY | O_CREAT | O_APPEND |
+			      O_CLOEXEC, 0600));
 	for (int i = 0; i < 4; i++) {
 		struct json *j = trail_begin(&t, i == 3 ? "end" : "request");
 
@@ -29,9 +30,6 @@ static void write_trail(struct buf *ret)
 	CHECK(trail_sync(&t, &e) == 0);
 	trail_close(&t);
 	CHECK(io_read_file(dirfd, "t", ret, &e) == 0);
-	/* The trail of a run is never opened twice. */
-	CHECK(trail_open(&t, dirfd, "t", &e) < 0);
-	trail_close(&t);
 	(void)unlinkat(dirfd, "t", 0);
 	(void)rmdir(dir);
 }
