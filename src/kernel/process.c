@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/close_range.h>
-#include <sched.h>
 #include <signal.h>
 #include <sys/pidfd.h>
 #include <sys/prctl.h>
@@ -107,18 +106,24 @@ int process_die_with_parent(int signal, pid_t parent_pid, struct err *e)
 	return 0;
 }
 
-void process_step_aside(void)
+bool process_cpus(struct process_cpus *ret)
 {
-	cpu_set_t all, others;
-	int cpu = sched_getcpu();
+	int here = sched_getcpu();
 
-	if (cpu < 0 || sched_getaffinity(0, sizeof all, &all) < 0)
-		return;
-	others = all;
-	CPU_CLR((size_t)cpu, &others);
-	/* Only a hint: it may fail, and does with no other. */
-	if (sched_setaffinity(0, sizeof others, &others) == 0)
-		(void)sched_setaffinity(0, sizeof all, &all);
+	if (here < 0 || sched_getaffinity(0, sizeof ret->all, &ret->all) < 0)
+		return false;
+	ret->others = ret->all;
+	CPU_CLR((size_t)here, &ret->others);
+	return CPU_COUNT(&ret->others) > 0;
+}
+
+void process_send_away(pid_t pid)
+{
+	struct process_cpus cpus;
+
+	if (process_cpus(&cpus) &&
+	    sched_setaffinity(pid, sizeof cpus.others, &cpus.others) == 0)
+		(void)sched_setaffinity(pid, sizeof cpus.all, &cpus.all);
 }
 
 bool process_orphans_are_reaped(void)

@@ -6,6 +6,7 @@
 #ifndef KERNEL_PROCESS_H
 #define KERNEL_PROCESS_H
 
+#include <sched.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -47,11 +48,20 @@ must_check int process_cloexec_from(unsigned first, struct err *e);
  * the parent is in another pid namespace and cannot be compared. */
 must_check int process_die_with_parent(int signal, pid_t parent_pid,
 				       struct err *e);
-/* Moves the caller to another processor, if it may use one, so that the child
- * it has just made can run where it is.  The kernel leaves a forked child on its
- * parent's processor, waiting for it to sleep, when no other looks idle: in
- * virtual machines an idle one often does not (vcpu_is_preempted()). */
-void process_step_aside(void);
+/*
+ * For what has just been made, to be sent away (sched_setaffinity()) and given
+ * its freedom again.  The kernel leaves it on its maker's processor, waiting for
+ * that to sleep, when no other looks idle: in virtual machines an idle one often
+ * does not (vcpu_is_preempted()).
+ */
+struct process_cpus {
+	cpu_set_t all;		/* that the caller may use */
+	cpu_set_t others;	/* without the one it is on */
+};
+/* False where there is no other. */
+bool process_cpus(struct process_cpus *ret);
+/* A child; only a hint, which may fail. */
+void process_send_away(pid_t pid);
 /* Whether a child that outlives us is reaped by whoever inherits it.  The init
  * of the host does that; the first process of a container often does not. */
 bool process_orphans_are_reaped(void);

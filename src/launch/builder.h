@@ -50,7 +50,8 @@ struct builder {
 	struct step spare;		/* given out when there is no memory */
 };
 
-/* Never NULL; target and why are borrowed. */
+/* Never NULL.  target and why are borrowed, and are seen by pid 1: the plan's
+ * memory, or what was there before it was made (the policy, literals). */
 struct step *builder_step(struct builder *b, enum step_kind kind,
 			  struct sv target, struct sv why);
 struct step *builder_mount(struct builder *b, enum step_kind kind,
@@ -63,7 +64,6 @@ const char *builder_str(struct builder *b, struct sv v);
 
 /* Of plan_new(). */
 must_check int identity_begin(struct builder *b, struct err *e);
-void system_begin(struct builder *b);
 /* Parts of plan_build(), in the order in which they are called. */
 void identity_plan(struct builder *b);
 must_check int environment_plan(struct builder *b, struct err *e);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What pid 1 gives up before there is a command, in this order: capabilities
- * (with no_new_privs, which the others need), Landlock, seccomp.  The command
- * inherits all of it, and pid 1 is no more powerful than the agent.
+ * (with no_new_privs, which the others need) and seccomp while the root is being
+ * built, Landlock when it stands.  The command inherits all of it, and pid 1 is
+ * no more powerful than the agent.
  */
 #include "init.h"
 
@@ -25,6 +26,7 @@ int confinement_limits(struct init *in, const struct step *s, struct err *e)
 	struct rlimit core;
 	struct sigaction plain = { .sa_handler = SIG_DFL };
 
+	(void)in;
 	(void)s;
 	if (getrlimit(RLIMIT_CORE, &core) < 0)
 		return err_sys(e, "read the limit of core files");
@@ -36,7 +38,6 @@ int confinement_limits(struct init *in, const struct step *s, struct err *e)
 	/* An ignored signal would stay ignored through exec. */
 	for (int sig = 1; sig < NSIG; sig++)
 		(void)sigaction(sig, &plain, NULL);
-	(void)umask(in->umask);
 	return 0;
 }
 

@@ -161,7 +161,8 @@ int guards_plan(struct builder *b, struct err *e)
 	const struct policy *p = b->policy;
 
 	for (size_t i = 0; i < b->in->pinned_n; i++)
-		if (guard_policy(b, sv_str(b->in->pinned[i]), e) < 0)
+		if (guard_policy(b, builder_dup(b, sv_str(b->in->pinned[i])),
+				 e) < 0)
 			return -1;
 	for (size_t i = 0; i < p->files_n; i++)
 		if (guard_policy(b, p->files[i], e) < 0)

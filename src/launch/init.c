@@ -2,12 +2,13 @@
 /*
  * pid 1: see init.h.
  *
- * Life: it waits for its ids (started by root), begins to make the network,
- * waits for the plan, applies its steps, reports, gives everything up, waits
- * for the word to go, executes the command, and then reaps, with nothing but
- * its socket to the parent open.  When the command ends it kills whatever is left inside, says so and exits; when the parent is
- * gone, or when the host has taken a cover or a guard away (hold.c), it just
- * exits, and the kernel does the killing.
+ * Life: it waits for its ids (started by root), makes the network, and gives up
+ * all that it can, while its second thread builds the root (thread.c).  It waits
+ * for that and for the word to go, executes the command, and then reaps, with
+ * nothing but its socket to the parent open.  When the command ends it kills
+ * whatever is left inside, and says so.  It exits when the parent closes the
+ * socket or is gone, or when the host has taken a cover or a guard away
+ * (hold.c); the kernel then kills what there still is.
  *
  * It shares no descriptor with the agent, is not dumpable, and has the agent's
  * filter and no capability, so there is nothing to be had from it.
@@ -101,6 +102,7 @@ static int init_go(struct init *in, const struct step *s, struct err *e)
 static int (*const apply[STEP_KINDS])(struct init *in, const struct step *s,
 				      struct err *e) = {
 	[STEP_IDENTITY] = init_identity,
+	[STEP_THREAD] = thread_start,
 	[STEP_ROOT] = root_make,
 	[STEP_DIRECTORY] = root_directory,
 	[STEP_TEMPLATE] = root_template,
@@ -121,7 +123,6 @@ static int (*const apply[STEP_KINDS])(struct init *in, const struct step *s,
 	[STEP_HOSTNAME] = box_hostname,
 	[STEP_SEPARATE] = box_separate,
 	[STEP_NETWORK] = box_network,
-	[STEP_CAPTURE] = box_capture,
 	[STEP_PTY] = special_pty,
 	[STEP_REPORT] = init_report,
 	[STEP_LIMITS] = confinement_limits,
@@ -129,12 +130,13 @@ static int (*const apply[STEP_KINDS])(struct init *in, const struct step *s,
 	[STEP_CAPABILITIES] = confinement_capabilities,
 	[STEP_LANDLOCK] = confinement_landlock,
 	[STEP_SECCOMP] = confinement_seccomp,
+	[STEP_JOIN] = thread_join,
 	[STEP_GO] = init_go,
 	[STEP_CERTIFICATE] = special_certificate,
 	[STEP_COMMAND] = spawn_command,
 };
 
-static _Noreturn void fail(struct init *in, const struct err *e)
+_Noreturn void init_fail(struct init *in, const struct err *e)
 {
 	struct control_note note = {
 		.kind = CONTROL_FAILED, .value = in->status, .err = *e,
@@ -164,7 +166,7 @@ static void apply_steps(struct init *in, const struct step *steps,
 			continue;
 		if (in->status == LAUNCH_FAILED)
 			step_context(s, &e);
-		fail(in, &e);
+		init_fail(in, &e);
 	}
 }
 
@@ -199,6 +201,16 @@ static int await_plan(struct init *in, struct err *e)
 		if (take_trees(in, &heard, e) < 0)
 			return -1;
 	}
+}
+
+void init_build(struct init *in)
+{
+	const struct plan *plan = in->plan;
+	struct err e;
+
+	if (await_plan(in, &e) < 0)
+		init_fail(in, &e);
+	apply_steps(in, plan->steps, plan->early, plan->built);
 }
 
 static void tell(struct init *in, enum control_kind kind, int value)
@@ -271,7 +283,7 @@ static _Noreturn void reap_and_wait(struct init *in)
 		if (poll(fds, 3, -1) < 0 && errno != EINTR)
 			_exit(LAUNCH_FAILED);
 		if (fds[2].revents && hold_check(in, &e) < 0)
-			fail(in, &e);
+			init_fail(in, &e);
 		if (fds[1].revents) {
 			/* One wait finds all children, whatever it says. */
 			(void)!read(in->signal_fd, &info, sizeof info);
@@ -329,13 +341,12 @@ _Noreturn void init_run(const struct plan *plan, const struct step *early,
 	struct err e;
 
 	if (begin(&in, &e) < 0)
-		fail(&in, &e);
+		init_fail(&in, &e);
 	apply_steps(&in, early, 1, plan->early);	/* 0 is the parent's */
-	if (await_plan(&in, &e) < 0)
-		fail(&in, &e);
-	apply_steps(&in, plan->steps, plan->early, plan->steps_n);
+	thread_entered(&in);
+	apply_steps(&in, plan->steps, plan->built, plan->steps_n);
 	if (keep_three(&in, &e) < 0)
-		fail(&in, &e);
+		init_fail(&in, &e);
 	tell(&in, CONTROL_RUNNING, 0);
 	reap_and_wait(&in);
 }

@@ -65,15 +65,20 @@ INIT_STEP(special_pty);
 INIT_STEP(box_separate);
 INIT_STEP(box_hostname);
 INIT_STEP(box_network);
-INIT_STEP(box_capture);
 /* confinement.c */
 INIT_STEP(confinement_limits);
 INIT_STEP(confinement_forget);
 INIT_STEP(confinement_capabilities);
 INIT_STEP(confinement_landlock);
 INIT_STEP(confinement_seccomp);
-/* root.c to box.c: pid 1 has entered the new root, and goes on in it. */
-must_check int box_entered(struct err *e);
+/* thread.c */
+INIT_STEP(thread_start);
+INIT_STEP(thread_join);
+/* Returns when it has carried out its part of the plan. */
+void thread_entered(const struct init *in);
+/* init.c to it: the plan's middle part, when it is whole. */
+void init_build(struct init *in);
+_Noreturn void init_fail(struct init *in, const struct err *e);
 /* spawn.c */
 INIT_STEP(spawn_command);
 /* hold.c: in->mounts_fd becomes ready (POLLPRI) when there is to be checked

@@ -36,7 +36,8 @@ struct launch_variable {
 	struct sv name, value;
 };
 
-/* Everything is borrowed, and must outlive the plan. */
+/* Everything is borrowed for plan_build().  What steps keep of it they copy,
+ * for pid 1 shares only the plan's memory. */
 struct launch_input {
 	char *const *argv;	/* the command; ends with NULL */
 	char *const *environ;	/* the caller's environment; ends with NULL */

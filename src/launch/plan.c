@@ -70,7 +70,7 @@ static void add(struct builder *b, enum step_kind kind, const char *why)
 }
 
 /* From the tree that is built to the command that runs. */
-static void plan_confinement(struct builder *b)
+static void plan_end(struct builder *b)
 {
 	if (b->plan->wants_ca)
 		builder_step(b, STEP_TRUST, SV("/etc/stockade"),
@@ -80,19 +80,13 @@ static void plan_confinement(struct builder *b)
 	builder_step(b, STEP_WORKDIR, areas_find(b, sv_str(b->in->cwd)) ?
 		     builder_dup(b, sv_str(b->in->cwd)) : SV("/"),
 		     SV("the working directory"));
-	builder_step(b, STEP_HOSTNAME, SV(HOST_NAME), SV("system"))->flags =
-		STEP_SYSTEM;
+	b->plan->built = b->plan->steps_n;
 	add(b, STEP_HOLD, "what is covered and guarded has to stay so");
 	add(b, STEP_PTY, b->plan->wants_pty ?
 	    "a session with a terminal of its own" : "a session of its own");
-	add(b, STEP_LIMITS, "no core file, signals, umask, personality");
-	add(b, STEP_LANDLOCK, "this root only; written where granted");
-	add(b, STEP_CAPTURE, "the new network and root, and no others, from "
-	    "here");
 	add(b, STEP_REPORT, "descriptors to the parent");
-	add(b, STEP_FORGET, "wipe the caller's environment; undumpable");
-	add(b, STEP_CAPABILITIES, "all sets empty, no_new_privs");
-	add(b, STEP_SECCOMP, "the agent's filter");
+	add(b, STEP_LANDLOCK, "this root only; written where granted");
+	add(b, STEP_JOIN, "wait for the thread; the host is gone");
 	add(b, STEP_GO, "wait for the parent's word");
 	if (b->plan->wants_ca)
 		add(b, STEP_CERTIFICATE, "this run's authority is trusted");
@@ -100,8 +94,7 @@ static void plan_confinement(struct builder *b)
 		     SV("the command"))->flags = STEP_SYSTEM;
 }
 
-/* The network comes last: pid 1 sleeps then, and its thread has the processor
- * to itself. */
+/* What no plan changes. */
 static int begin(struct builder *b, const int stdio[3], struct err *e)
 {
 	/* Room for a usual plan: an array that grows leaves pages behind. */
@@ -111,9 +104,15 @@ static int begin(struct builder *b, const int stdio[3], struct err *e)
 	if (plan_stdio(b->plan, stdio, e) < 0 || identity_begin(b, e) < 0)
 		return -1;
 	add(b, STEP_SEPARATE, "ipc uts cgroup namespaces");
-	system_begin(b);
-	add(b, STEP_NETWORK, "begin: a namespace, lo, all routes local, every "
-	    "TCP connection and DNS question to edge");
+	builder_step(b, STEP_HOSTNAME, SV(HOST_NAME), SV("system"))->flags =
+		STEP_SYSTEM;
+	add(b, STEP_THREAD, "one that builds the root meanwhile");
+	add(b, STEP_NETWORK, "a namespace, lo, all routes local, every TCP "
+	    "connection and DNS question to edge");
+	add(b, STEP_LIMITS, "no core file, signals, personality");
+	add(b, STEP_FORGET, "wipe the caller's environment; undumpable");
+	add(b, STEP_CAPABILITIES, "all sets empty, no_new_privs");
+	add(b, STEP_SECCOMP, "the agent's filter");
 	b->plan->early = b->plan->steps_n;
 	return b->full ? err_kind(e, ERR_LIMIT, "out of memory") : 0;
 }
@@ -156,7 +155,7 @@ int plan_build(struct plan *plan, const struct policy *p,
 	    areas_mount(b, e) < 0 || idmap_plan(b, e) < 0 ||
 	    template_plan(b, e) < 0)
 		return -1;
-	plan_confinement(b);
+	plan_end(b);
 	if (b->full)
 		return err_kind(e, ERR_LIMIT, "the plan is too large");
 	return 0;

@@ -3,8 +3,9 @@
  * The plan: what the launch will do, as data.
  *
  * It lies in memory that pid 1 shares: pid 1 is made first, and carries out the
- * early steps while the parent still looks at the host for the others.  From
- * sandbox_build() on nobody writes to it.
+ * early steps while the parent still looks at the host for the others.  A
+ * second thread of it has those that build the root (thread.c).  From
+ * sandbox_build() on nobody writes to the plan.
  *
  * Steps are applied in the order of the array.  STEP_NAMESPACES is the
  * parent's; the others are pid 1's.  Sources
@@ -25,11 +26,19 @@
 
 /* STEP(NAME, word): the word is what --explain prints. */
 #define PLAN_STEPS(STEP)                                              \
+	/* pid 1, early */                                            \
 	STEP(NAMESPACES, "namespaces")	/* the process, in new ones */ \
 	STEP(IDENTITY, "identity")	/* its maps, its ids */        \
 	STEP(SEPARATE, "separate")	/* the other namespaces */     \
+	STEP(HOSTNAME, "hostname")                                    \
+	STEP(THREAD, "thread")		/* the one that builds */      \
+	STEP(NETWORK, "network")                                      \
+	STEP(LIMITS, "limits")                                        \
+	STEP(FORGET, "forget")		/* the caller's environment */ \
+	STEP(CAPABILITIES, "capabilities")                            \
+	STEP(SECCOMP, "seccomp")                                      \
+	/* its thread, meanwhile */                                   \
 	STEP(ROOT, "root")		/* an empty tmpfs */           \
-	STEP(NETWORK, "network")	/* made meanwhile */           \
 	STEP(DIRECTORY, "directory")	/* in it */                    \
 	STEP(TEMPLATE, "template")	/* /etc or /dev (template.h) */ \
 	STEP(FILE, "file")		/* source: its contents */     \
@@ -47,16 +56,12 @@
 	STEP(SEAL, "seal")		/* the root is read-only */    \
 	STEP(ENTER, "enter")		/* ... and the only one, soon */ \
 	STEP(WORKDIR, "workdir")                                      \
+	/* pid 1 again */                                             \
 	STEP(HOLD, "hold")		/* notice what the host lifts */ \
-	STEP(HOSTNAME, "hostname")                                    \
-	STEP(CAPTURE, "capture")	/* ... stands: enter it; host gone */ \
 	STEP(PTY, "pty")		/* for the command's stdio */  \
 	STEP(REPORT, "report")		/* descriptors to the parent */ \
-	STEP(LIMITS, "limits")                                        \
-	STEP(FORGET, "forget")		/* the caller's environment */ \
-	STEP(CAPABILITIES, "capabilities")                            \
 	STEP(LANDLOCK, "landlock")                                    \
-	STEP(SECCOMP, "seccomp")                                      \
+	STEP(JOIN, "join")		/* the thread: the host is gone */ \
 	STEP(GO, "go")			/* the parent's word */        \
 	STEP(CERTIFICATE, "certificate")                              \
 	STEP(COMMAND, "command")
@@ -97,7 +102,8 @@ struct plan {
 	struct arena arena;
 	struct step *steps;
 	size_t steps_n, steps_cap;
-	size_t early;		/* of them: those of plan_new() */
+	size_t early;		/* from here on its thread's ... */
+	size_t built;		/* ... and pid 1's again */
 
 	/* Identity.  The host's ids are what the kernel checks. */
 	uid_t uid, host_uid;

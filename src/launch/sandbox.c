@@ -174,7 +174,7 @@ static int start(const struct plan *plan, struct sandbox *ret,
 		return -1;
 	if (clone_init(plan, ret, stdio_fd, &pid, e) < 0)
 		return -1;
-	process_step_aside();
+	process_send_away(pid);
 	if (plan->as_root && map_ids(plan, ret, pid, e) < 0)
 		return err_ctx(e, "identity");
 	return 0;

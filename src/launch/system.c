@@ -182,9 +182,8 @@ static void plan_devices(struct builder *b)
 	add(b, STEP_TERMINALS, SV("/dev/pts"));
 }
 
-void system_begin(struct builder *b)
+static void plan_proc(struct builder *b)
 {
-	add(b, STEP_ROOT, SV("/"));
 	add(b, STEP_PROC, SV("/proc"))->why = SV("read-only, hidepid");
 	for (const char *const *at = system_proc_hidden; *at; at++)
 		add(b, STEP_COVER, sv_str(*at));
@@ -192,6 +191,8 @@ void system_begin(struct builder *b)
 
 int system_plan(struct builder *b, struct err *e)
 {
+	add(b, STEP_ROOT, SV("/"));
+	plan_proc(b);
 	if (plan_list(b, system_roots, e) < 0)
 		return -1;
 	add(b, STEP_TEMPLATE, SV("/etc"));

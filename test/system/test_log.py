@@ -53,7 +53,11 @@ def test_the_text_form_is_for_people(logged):
 def test_secrets_are_never_in_it(logged):
     for folder, _, names in os.walk(logged.home):
         for name in names:
-            with open(os.path.join(folder, name), "rb") as text:
+            path = os.path.join(folder, name)
+            if os.path.islink(path):
+                assert VALUE not in os.readlink(path)
+                continue
+            with open(path, "rb") as text:
                 assert VALUE.encode() not in text.read(), name
 
 
@@ -90,8 +94,12 @@ def test_verify_sees_any_change(logged):
 
 
 def test_the_state_is_private(logged):
-    for folder, _, names in os.walk(logged.state()):
+    for folder, below, names in os.walk(logged.state()):
         assert os.stat(folder).st_mode & 0o077 == 0, folder
+        # What every sandbox shows is open, in a folder that is not.
+        if os.path.basename(folder) == "templates":
+            below.clear()
+            continue
         for name in names:
             mode = os.stat(os.path.join(folder, name)).st_mode
             assert mode & 0o077 == 0, name
@@ -106,7 +114,7 @@ def test_runs_are_listed(logged):
 def test_an_older_run_by_name(logged):
     runs = sorted(os.listdir(logged.state() / "runs"))
     logged.sh("true")
-    result = logged.call("log", runs[0]).ok()
+    result = logged.call("log", runs[0].removesuffix(".jsonl")).ok()
     assert "/no" in result.out
 
 

@@ -92,6 +92,62 @@ static void test_a_plan_that_holds_runs_the_command(void)
 	(void)unlink(marker);
 }
 
+/* As `stockade run` does it: what the plan is made of is not there yet when pid
+ * 1 is made, and no longer when the plan is carried out. */
+static void test_the_plan_owns_what_pid_1_reads(void)
+{
+	char *words[] = { strdup("sh"), strdup("-c"),
+			  strdup("test \"$X\" = value && touch \"$0\""),
+			  strdup(marker), NULL };
+	char *value = strdup("value"), *pinned;
+	const struct launch_variable x = { sv_str("X"), sv_str(value) };
+	struct launch_input in = {
+		.argv = words, .environ = environ, .cwd = work, .store = store,
+		.variables = &x, .variables_n = 1, .pinned_n = 1,
+	};
+	struct sandbox sb;
+	struct sandbox_event event = { 0 };
+	char policy_file[100];
+	struct err e = { 0 };
+	int fd;
+
+	(void)snprintf(policy_file, sizeof policy_file, "%s/policy", work);
+	fd = open(policy_file, O_CREAT | O_WRONLY | O_CLOEXEC, 0644);
+	CHECK(fd >= 0);
+	(void)close(fd);
+	plan_free(plan);
+	plan = plan_new((int[]){ null_fd, null_fd, null_fd }, &e);
+	CHECK(plan != NULL);
+	CHECK_INT(sandbox_start(plan, &sb, &e), 0);
+	pinned = strdup(policy_file);
+	in.pinned = (const char *const[]){ pinned };
+	CHECK_INT(plan_build(plan, &policy, &in, &e), 0);
+	memset(pinned, 'x', strlen(pinned));
+	memset(value, 'x', strlen(value));
+	for (int i = 0; i < 4; i++)
+		memset(words[i], 'x', strlen(words[i]));
+	CHECK_INT(sandbox_build(plan, &sb, &e), 0);
+	CHECK_INT(sandbox_network(&sb, &e), 0);
+	CHECK_INT(sandbox_prepared(&sb, &e), 0);
+	CHECK_INT(sandbox_go(&sb, SV(""), &e), 0);
+	while (event.kind == SANDBOX_NOTHING) {
+		event = sandbox_next(&sb);
+		(void)usleep(1000);
+	}
+	CHECK_INT(event.kind, SANDBOX_EXITED);
+	CHECK_INT(event.value, 0);
+	sandbox_kill(&sb);
+	if (e.kind)
+		printf("# %s\n", e.msg);
+	CHECK_INT(access(marker, F_OK), 0);
+	(void)unlink(marker);
+	(void)unlink(policy_file);
+	free(pinned);
+	free(value);
+	for (int i = 0; i < 4; i++)
+		free(words[i]);
+}
+
 static void test_every_step_that_fails_ends_the_launch(void)
 {
 	for (size_t i = 1; i <= plan_step_count(plan); i++) {
@@ -139,6 +195,7 @@ int main(void)
 {
 	begin();
 	RUN(test_a_plan_that_holds_runs_the_command);
+	RUN(test_the_plan_owns_what_pid_1_reads);
 	RUN(test_every_step_that_fails_ends_the_launch);
 	RUN(test_a_tree_that_was_swapped_ends_the_launch);
 	end();
