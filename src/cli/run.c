@@ -24,6 +24,7 @@
 #include "complaint.h"
 #include "launch.h"
 #include "own.h"
+#include "process.h"
 #include "program.h"
 #include "relay.h"
 #include "run_dir.h"
@@ -66,8 +67,8 @@ static void kill_sandbox(struct run *r)
 /* Nothing runs any more, and the user's terminal is the user's. */
 static void end_sandbox(struct run *r)
 {
-	/* Where only pid 1 is left, it ends when we do: what the kernel then
-	 * clears away would only be in our way. */
+	/* Where only pid 1 is left, it ends when we do, and what the kernel
+	 * then clears away is in nobody's way. */
 	if (!r->sandbox.empty)
 		kill_sandbox(r);
 	for (size_t i = 0; i < countof(r->relays); i++)
@@ -86,7 +87,8 @@ static void run_fini(struct run *r)
 	loop_free(r->loop);
 	free(r->variables);
 	policy_free(&r->policy);
-	kill_sandbox(r);
+	if (!(r->sandbox.empty && process_orphans_are_reaped()))
+		kill_sandbox(r);
 }
 #define auto_run __attribute__((cleanup(run_fini)))
 

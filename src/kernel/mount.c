@@ -9,6 +9,7 @@
 
 #include "feature.h"
 #include "own.h"
+#include "uapi.h"
 
 /* A path as it appears in a message. */
 static const char *shown(const char *path)
@@ -53,6 +54,37 @@ int mount_set_attrs(int tree_fd, uint64_t attrs, bool recursive, struct err *e)
 	struct mount_attr attr = { .attr_set = attrs };
 
 	return set_attr(tree_fd, "", recursive, &attr, e);
+}
+
+/* In one call from 6.15 on. */
+static int clone_restricted(int dirfd, const char *path, bool recursive,
+			    uint64_t attrs)
+{
+	struct mount_attr attr = { .attr_set = attrs };
+	unsigned flags = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC |
+			 AT_SYMLINK_NOFOLLOW;
+
+	if (recursive)
+		flags |= AT_RECURSIVE;
+	if (!path[0])
+		flags |= AT_EMPTY_PATH;
+	return (int)syscall(SYS_open_tree_attr, dirfd, path, flags, &attr,
+			    sizeof attr);
+}
+
+int mount_clone_restricted(int dirfd, const char *path, bool recursive,
+			   uint64_t attrs, struct err *e)
+{
+	auto_fd int tree_fd = clone_restricted(dirfd, path, recursive, attrs);
+
+	if (tree_fd >= 0)
+		return steal_fd(&tree_fd);
+	if (errno != ENOSYS)
+		return err_sys(e, "copy the tree of %s", shown(path));
+	tree_fd = mount_clone(dirfd, path, recursive, e);
+	if (tree_fd < 0 || mount_set_attrs(tree_fd, attrs, recursive, e) < 0)
+		return -1;
+	return steal_fd(&tree_fd);
 }
 
 int mount_set_private(int dirfd, const char *path, bool recursive,

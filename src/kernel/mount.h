@@ -26,6 +26,11 @@
 must_check int mount_clone(int dirfd, const char *path, bool recursive,
 			   struct err *e);
 
+/* The same, with attributes added to what the tree has (mount_set_attrs()). */
+must_check int mount_clone_restricted(int dirfd, const char *path,
+				      bool recursive, uint64_t attrs,
+				      struct err *e);
+
 /* Adds MOUNT_ATTR_RDONLY, _NOSUID, _NODEV, _NOEXEC, _NOSYMFOLLOW to what the
  * tree has; what is not named stays. */
 must_check int mount_set_attrs(int tree_fd, uint64_t attrs, bool recursive,

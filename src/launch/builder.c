@@ -51,13 +51,16 @@ const char *builder_str(struct builder *b, struct sv v)
 
 struct sv builder_printf(struct builder *b, const char *fmt, ...)
 {
+	char usual[256];
 	va_list ap;
 	char *at;
 	int n;
 
 	va_start(ap, fmt);
-	n = vsnprintf(NULL, 0, fmt, ap);
+	n = vsnprintf(usual, sizeof usual, fmt, ap);
 	va_end(ap);
+	if (n >= 0 && (size_t)n < sizeof usual)
+		return builder_dup(b, sv_of(usual, (size_t)n));
 	at = n < 0 ? NULL : arena_alloc(b->arena, (size_t)n + 1);
 	if (!at) {
 		b->full = true;

@@ -94,7 +94,7 @@ struct sandbox {
 	int pty_fd;		/* owned; master of the inner pty, or -1 */
 	int relay_fd[3];	/* owned; where standard descriptor i is a socket
 				   the pipe that is to be relayed to it, or -1 */
-	bool empty;		/* only pid 1 is left, and is ending */
+	bool empty;		/* only pid 1 is left, waiting for our end */
 	int status;		/* after a failure: LAUNCH_* */
 };
 
@@ -131,7 +131,7 @@ struct sandbox_event sandbox_next(struct sandbox *sb);
 /* To the command's process group (SIGCONT also continues a stopped one). */
 must_check int sandbox_signal(struct sandbox *sb, int signal, struct err *e);
 /* Kills everything inside, waits until it is gone, and closes what is open.
- * After SANDBOX_EXITED only the kernel's clearing up is left to wait for. */
+ * After SANDBOX_EXITED only pid 1 is left, which ends with its parent as well. */
 void sandbox_kill(struct sandbox *sb);
 
 #endif

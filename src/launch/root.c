@@ -172,16 +172,12 @@ static int own_tree(const struct step *s, struct err *e)
 {
 	auto_fd int source_fd = path_open_exact(AT_FDCWD, s->source, O_PATH,
 						e);
-	auto_fd int tree_fd = -1;
 
 	if (source_fd < 0 || same_as_planned(s, source_fd, e) < 0)
 		return -1;
-	tree_fd = mount_clone(source_fd, "", true, e);
-	if (tree_fd < 0 ||
-	    mount_set_attrs(tree_fd, PLAIN | (s->flags & STEP_WRITE ? 0 :
-					      MOUNT_ATTR_RDONLY), true, e) < 0)
-		return -1;
-	return steal_fd(&tree_fd);
+	return mount_clone_restricted(source_fd, "", true, PLAIN |
+				      (s->flags & STEP_WRITE ? 0 :
+				       MOUNT_ATTR_RDONLY), e);
 }
 
 static int host_tree(struct init *in, const struct step *s, struct err *e)
@@ -205,10 +201,11 @@ int root_template(struct init *in, const struct step *s, struct err *e)
 static int bind_system(struct init *in, const struct step *s, struct err *e)
 {
 	const char *below = s->target.p + 1;
-	auto_fd int tree_fd = mount_clone(AT_FDCWD, s->source.p, true, e);
+	auto_fd int tree_fd =
+		mount_clone_restricted(AT_FDCWD, s->source.p, true,
+				       PLAIN | MOUNT_ATTR_RDONLY, e);
 
-	if (tree_fd < 0 ||
-	    mount_set_attrs(tree_fd, PLAIN | MOUNT_ATTR_RDONLY, true, e) < 0)
+	if (tree_fd < 0)
 		return -1;
 	if (s->flags & STEP_PLACED) {
 		/* by the template */

@@ -290,9 +290,7 @@ void sandbox_kill(struct sandbox *sb)
 	struct process_end end;
 	struct err ignored;
 
-	/* An empty one needs no waiting, but whoever will reap it. */
-	if (sb->pidfd >= 0 &&
-	    !(sb->empty && process_orphans_are_reaped())) {
+	if (sb->pidfd >= 0) {
 		(void)!process_signal(sb->pidfd, SIGKILL, &ignored);
 		(void)!process_wait(sb->pidfd, &end, &ignored);
 	}

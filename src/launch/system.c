@@ -18,7 +18,7 @@
 #include "own.h"
 #include "system_tables.h"
 
-enum { COPY_MAX = 16384 };	/* bytes; what is longer is bound */
+enum { COPY_MAX = 65536 };	/* bytes; what is longer is bound */
 
 static const struct sv why = { "system", 6 };
 

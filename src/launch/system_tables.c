@@ -28,13 +28,10 @@ const char *const system_etc[] = {
 	"/etc/gitconfig", "/etc/npmrc", "/etc/fonts", "/etc/ImageMagick-6",
 	"/etc/ImageMagick-7",
 	/* languages */
-	"/etc/python3.9", "/etc/python3.10", "/etc/python3.11",
-	"/etc/python3.12", "/etc/python3.13", "/etc/python3.14",
-	"/etc/python3.15", "/etc/perl", "/etc/java", "/etc/java-8-openjdk",
-	"/etc/java-11-openjdk", "/etc/java-17-openjdk",
-	"/etc/java-21-openjdk", "/etc/java-25-openjdk", "/etc/ruby",
-	"/etc/php", "/etc/R", "/etc/julia", "/etc/ghc", "/etc/maven",
-	"/etc/gradle",
+	"/etc/java", "/etc/java-8-openjdk", "/etc/java-11-openjdk",
+	"/etc/java-17-openjdk", "/etc/java-21-openjdk",
+	"/etc/java-25-openjdk", "/etc/ruby", "/etc/php", "/etc/R",
+	"/etc/julia", "/etc/ghc", "/etc/maven", "/etc/gradle",
 	/* managed settings of agents */
 	"/etc/claude-code", "/etc/codex", "/etc/gemini-cli", "/etc/opencode",
 	/* of directories that are not shown whole (/etc/ssl/private) */

@@ -59,11 +59,16 @@ static bool is_directory(const struct step *s)
 static void describe(const struct step *s, struct buf *text)
 {
 	struct sv source = is_content(s) ? s->source : SV("");
-	uint64_t head[] = {
-		s->kind, is_directory(s), s->target.n, source.n,
+	struct {
+		uint32_t source_n;
+		uint16_t target_n;
+		uint8_t kind, directory;
+	} head = {
+		(uint32_t)source.n, (uint16_t)s->target.n, (uint8_t)s->kind,
+		is_directory(s),
 	};
 
-	buf_put(text, sv_of((const char *)head, sizeof head));
+	buf_put(text, sv_of((const char *)&head, sizeof head));
 	buf_put(text, s->target);
 	buf_put(text, source);
 }
@@ -299,12 +304,13 @@ static int aim(struct builder *b, struct step *s, int template_fd,
 				   SV_FMT(s->target));
 	if (!b->plan->as_root)
 		return 0;
-	s->tree_fd = mount_clone(fd, "", false, e);
+	s->tree_fd = mount_clone_restricted(fd, "", false, MOUNT_ATTR_NOSUID |
+					    MOUNT_ATTR_NODEV |
+					    MOUNT_ATTR_RDONLY, e);
 	if (s->tree_fd < 0)
 		return -1;
 	s->flags |= STEP_TREE;
-	return mount_set_attrs(s->tree_fd, MOUNT_ATTR_NOSUID |
-			       MOUNT_ATTR_NODEV | MOUNT_ATTR_RDONLY, false, e);
+	return 0;
 }
 
 static int use(struct builder *b, const char *name, struct err *e)

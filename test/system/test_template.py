@@ -23,7 +23,7 @@ LISTED = """
     alternatives ld.so.cache ld.so.preload pki localtime timezone os-release
     lsb-release redhat-release fedora-release alpine-release protocols services
     profile profile.d bash.bashrc bashrc zsh zshrc zshenv fish gitconfig npmrc
-    fonts ImageMagick-[67] python3.9 python3.1[0-5] perl java
+    fonts ImageMagick-[67] java
     java-8-openjdk java-11-openjdk java-17-openjdk java-21-openjdk
     java-25-openjdk ruby php R julia ghc maven gradle claude-code codex
     gemini-cli opencode
