@@ -114,6 +114,12 @@ static const struct seccomp_check ioctl_checks[] = {
 	COMMAND(TIOCCONS), { 0 },
 };
 
+/* With a lease on a file, whoever else opens it waits for the agent: the user
+ * in a grant, the user's other sandboxes in the /etc that they share. */
+static const struct seccomp_check fcntl_checks[] = {
+	{ SECCOMP_EQ, 1, false, 0, F_SETLEASE, REFUSED }, { 0 },
+};
+
 /*
  * A program that runs as its owner for whoever starts it.  In a write grant it
  * would be one on the host, where `nosuid` does not hold: of the caller, and
@@ -184,7 +190,8 @@ static const struct seccomp_rule agent_rules[] = {
 	/* files */
 	A(read), A(write), A(readv), A(writev), A(pread64), A(pwrite64),
 	A(preadv), A(pwritev), A(preadv2), A(pwritev2), A(lseek), A(close),
-	A(close_range), C(openat, openat_checks), A(dup), A(dup3), A(fcntl),
+	A(close_range), C(openat, openat_checks), A(dup), A(dup3),
+	C(fcntl, fcntl_checks),
 	A(flock), A(fsync), A(fdatasync), A(sync), A(syncfs),
 	A(sync_file_range), A(truncate), A(ftruncate), A(fallocate),
 	A(fadvise64), A(readahead), A(copy_file_range), A(sendfile),

@@ -228,6 +228,23 @@ for r in (0x5412, 0x541c, 0x5412 | 1 << 32):
         assert line.startswith("-1 "), result
 
 
+def test_no_file_is_leased(stockade):
+    """/etc is the same files in every sandbox of a user: a lease on one of
+    them would make the others wait."""
+    script = """
+import fcntl
+for name in "/etc/passwd", "/tmp/own":
+    with open(name, "a+" if name == "/tmp/own" else "r") as opened:
+        for kind in fcntl.F_WRLCK, fcntl.F_RDLCK:
+            try:
+                fcntl.fcntl(opened, fcntl.F_SETLEASE, kind)
+                print(name)
+            except OSError as e:
+                assert e.errno == 1, e
+"""
+    assert stockade.run("/usr/bin/python3", "-c", script).ok().out == ""
+
+
 def test_nothing_suid_works(stockade):
     result = stockade.sh("cp /bin/sh /tmp/s; chmod 4755 /tmp/s; "
                          "/tmp/s -c 'id -u'; sudo -n id; su -c id </dev/null")

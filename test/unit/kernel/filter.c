@@ -190,6 +190,15 @@ static void test_agent_ioctl_by_low_half(void)
 	FAILS(EPERM, ioctl, 0, TIOCCONS, 0, 0);
 }
 
+static void test_agent_lease_refused(void)
+{
+	ALLOWS(fcntl, 0, F_GETFL, 0, 0);
+	ALLOWS(fcntl, 0, F_GETLEASE, 0, 0);
+	ALLOWS(fcntl, 0, F_OFD_SETLKW, 0, 0);
+	FAILS(EPERM, fcntl, 0, F_SETLEASE, F_WRLCK, 0);
+	FAILS(EPERM, fcntl, 0, F_SETLEASE | (1ULL << 32), F_RDLCK, 0);
+}
+
 static void test_agent_device_nodes_refused(void)
 {
 	ALLOWS(mknodat, 0, 0, S_IFIFO | 0600, 0);
@@ -422,6 +431,7 @@ int main(void)
 	RUN(test_agent_socket_families);
 	RUN(test_agent_socket_options_and_urgent_data);
 	RUN(test_agent_ioctl_by_low_half);
+	RUN(test_agent_lease_refused);
 	RUN(test_agent_device_nodes_refused);
 	RUN(test_agent_makes_no_setuid_file);
 	RUN(test_agent_personality_and_prctl);
