@@ -11,6 +11,7 @@
 #include <sys/personality.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "caps.h"
@@ -24,7 +25,8 @@ int confinement_limits(struct init *in, const struct step *s, struct err *e)
 	/* One byte, not none: too little for any file, and what also keeps the
 	 * kernel from starting the host's core handler. */
 	struct rlimit core;
-	struct sigaction plain = { .sa_handler = SIG_DFL };
+	/* The kernel's struct sigaction: SIG_DFL, no flag, no mask. */
+	static const unsigned long plain[4] = { 0 };
 
 	(void)in;
 	(void)s;
@@ -35,9 +37,11 @@ int confinement_limits(struct init *in, const struct step *s, struct err *e)
 		return err_sys(e, "forbid core files");
 	if (personality(PER_LINUX) < 0)
 		return err_sys(e, "set the personality");
-	/* An ignored signal would stay ignored through exec. */
+	/* An ignored signal would stay ignored through exec, and with a handler
+	 * pid 1 would hear the agent's.  Not sigaction(): it leaves alone what
+	 * the C library has caught since there was a second thread. */
 	for (int sig = 1; sig < NSIG; sig++)
-		(void)sigaction(sig, &plain, NULL);
+		(void)syscall(SYS_rt_sigaction, sig, plain, NULL, NSIG / 8);
 	return 0;
 }
 

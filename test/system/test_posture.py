@@ -245,6 +245,25 @@ for name in "/etc/passwd", "/tmp/own":
     assert stockade.run("/usr/bin/python3", "-c", script).ok().out == ""
 
 
+def test_no_signal_is_handled_by_the_first_process(stockade):
+    """Of those that have no handler the kernel keeps the agent's from it."""
+    from conftest import ours
+    child = stockade.start("sh", "-c", "echo ready; sleep 30")
+    try:
+        assert child.stdout.readline() == b"ready\n"
+        (init,) = [pid for pid, (name, _) in ours().items()
+                   if name == "stockade-init"]
+        with open(f"/proc/{init}/status") as status:
+            fields = dict(line.split(":\t", 1) for line in status
+                          if ":\t" in line)
+        assert int(fields["SigCgt"], 16) == 0
+        assert int(fields["SigIgn"], 16) == 0
+        assert fields["Threads"].strip() == "1"
+    finally:
+        child.terminate()
+        child.communicate(timeout=10)
+
+
 def test_nothing_suid_works(stockade):
     result = stockade.sh("cp /bin/sh /tmp/s; chmod 4755 /tmp/s; "
                          "/tmp/s -c 'id -u'; sudo -n id; su -c id </dev/null")
