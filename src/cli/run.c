@@ -232,6 +232,8 @@ static int open_terminal(struct run *r, struct err *e)
 {
 	const int stdio[3] = { STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO };
 
+	if (sandbox_pty(&r->sandbox, e) < 0)
+		return -1;
 	return terminal_open(&r->terminal, r->loop, stdio,
 			     steal_fd(&r->sandbox.pty_fd), e);
 }
@@ -284,8 +286,7 @@ static int start(struct run *r, char **argv, struct err *e)
 	    run_record_start(&r->record, r->cwd, e) < 0 ||
 	    warden_await_vault(&r->warden, e) < 0 ||
 	    warden_serve(&r->warden, steal_fd(&r->sandbox.tcp_fd),
-			 steal_fd(&r->sandbox.dns_fd), e) < 0 ||
-	    sandbox_prepared(&r->sandbox, e) < 0)
+			 steal_fd(&r->sandbox.dns_fd), e) < 0)
 		return -1;
 	/*
 	 * No core, no ptrace by the user's other processes.  Not earlier: the
@@ -294,7 +295,7 @@ static int start(struct run *r, char **argv, struct err *e)
 	 */
 	if (prctl(PR_SET_DUMPABLE, 0) < 0)
 		return err_sys(e, "prctl PR_SET_DUMPABLE");
-	if (r->sandbox.pty_fd >= 0 && open_terminal(r, e) < 0)
+	if (r->plan->wants_pty && open_terminal(r, e) < 0)
 		return -1;
 	if (open_relays(r, e) < 0)
 		return -1;

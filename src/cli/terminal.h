@@ -6,7 +6,7 @@
  * bytes are carried between the two.  The user's is raw meanwhile, so that
  * Ctrl-C and Ctrl-Z mean what the inner terminal says they mean.
  *
- *	terminal_open()		after sandbox_prepared(), before sandbox_go()
+ *	terminal_open()		after sandbox_pty(), before sandbox_go()
  *	terminal_signal()	for SIGWINCH and SIGCONT of this process
  *	terminal_suspend()	when the command was stopped (SANDBOX_STOPPED):
  *				stops this process's job too; afterwards send

@@ -182,7 +182,7 @@ static struct entry place_groups(struct compiler *c,
 				 const struct seccomp_check *end,
 				 unsigned depth, struct entry *miss)
 {
-	struct entry own, inner, *next = miss;
+	struct entry own = *miss, inner, *next = miss;
 	const struct seccomp_check *from, *k;
 	unsigned missed;
 

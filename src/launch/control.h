@@ -22,7 +22,7 @@ enum control_kind {
 	CONTROL_SIGNAL,		/* value */
 	/* from pid 1 */
 	CONTROL_NETWORK,	/* descriptors: TCP, DNS */
-	CONTROL_PREPARED,	/* descriptor: the pty's master, if any */
+	CONTROL_PTY,		/* descriptor: the pty's master */
 	CONTROL_RUNNING,
 	CONTROL_FAILED,		/* err; value is the exit status */
 	CONTROL_EXITED,		/* value is the wait status */

@@ -70,11 +70,9 @@ static int init_identity(struct init *in, const struct step *s, struct err *e)
 
 static int init_report(struct init *in, const struct step *s, struct err *e)
 {
-	struct control_note note = { .kind = CONTROL_PREPARED };
+	struct control_note note = { .kind = CONTROL_PTY };
 
 	(void)s;
-	if (in->pty.master < 0)
-		return control_send(in->control_fd, &note, SV(""), e);
 	if (control_send_fds(in->control_fd, &note, &in->pty.master, 1,
 			     e) < 0)
 		return -1;

@@ -7,8 +7,8 @@
  *	plan_build()		looks at the host; the result is data
  *	sandbox_build()		pid 1 has the plan, and builds the new root
  *	sandbox_network()	... and has made the network
- *	sandbox_prepared()	that process has applied the plan's steps
- *	sandbox_go()		it has given everything up: the command executes
+ *	sandbox_pty()		with a terminal: ... and the inner one
+ *	sandbox_go()		the word to go; returns when the command executes
  *
  * The plan is an ordered list of steps (plan.h): it can be printed, compared,
  * and each step can be made to fail.  The two processes work side by side:
@@ -106,8 +106,8 @@ must_check int sandbox_build(const struct plan *plan, struct sandbox *sb,
 			     struct err *e);
 /* Brings tcp_fd and dns_fd. */
 must_check int sandbox_network(struct sandbox *sb, struct err *e);
-/* Brings pty_fd. */
-must_check int sandbox_prepared(struct sandbox *sb, struct err *e);
+/* Only with plan->wants_pty; brings pty_fd. */
+must_check int sandbox_pty(struct sandbox *sb, struct err *e);
 /* ca_pem is empty without wants_ca.  Returns when the command was executed. */
 must_check int sandbox_go(struct sandbox *sb, struct sv ca_pem, struct err *e);
 

@@ -84,7 +84,8 @@ static void plan_end(struct builder *b)
 	add(b, STEP_HOLD, "what is covered and guarded has to stay so");
 	add(b, STEP_PTY, b->plan->wants_pty ?
 	    "a session with a terminal of its own" : "a session of its own");
-	add(b, STEP_REPORT, "descriptors to the parent");
+	if (b->plan->wants_pty)
+		add(b, STEP_REPORT, "the terminal's other side to the parent");
 	add(b, STEP_LANDLOCK, "this root only; written where granted");
 	add(b, STEP_JOIN, "wait for the thread; the host is gone");
 	add(b, STEP_GO, "wait for the parent's word");

@@ -59,7 +59,7 @@
 	/* pid 1 again */                                             \
 	STEP(HOLD, "hold")		/* notice what the host lifts */ \
 	STEP(PTY, "pty")		/* for the command's stdio */  \
-	STEP(REPORT, "report")		/* descriptors to the parent */ \
+	STEP(REPORT, "report")		/* the pty to the parent */    \
 	STEP(LANDLOCK, "landlock")                                    \
 	STEP(JOIN, "join")		/* the thread: the host is gone */ \
 	STEP(GO, "go")			/* the parent's word */        \

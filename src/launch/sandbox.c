@@ -237,11 +237,13 @@ int sandbox_network(struct sandbox *sb, struct err *e)
 	return 0;
 }
 
-int sandbox_prepared(struct sandbox *sb, struct err *e)
+int sandbox_pty(struct sandbox *sb, struct err *e)
 {
-	if (expect(sb, CONTROL_PREPARED, e) < 0)
+	if (expect(sb, CONTROL_PTY, e) < 0)
 		return -1;
-	sb->pty_fd = heard.fds_n ? heard.fds[0] : -1;
+	if (heard.fds_n != 1)
+		return err_kind(e, ERR_BUG, "a descriptor is missing");
+	sb->pty_fd = heard.fds[0];
 	return 0;
 }
 

@@ -150,13 +150,13 @@ static int watch_signals(struct follow *f, struct err *e)
 	return loop_watch(f->loop, &f->signals, fd, EPOLLIN, e);
 }
 
-static int follow(struct follow *f, struct sv ca, struct err *e)
+static int follow(struct follow *f, bool wants_pty, struct sv ca, struct err *e)
 {
 	static const int stdio[3] = { 0, 1, 2 };
 
 	f->loop = loop_new(e);
 	if (!f->loop || sandbox_network(f->sb, e) < 0 ||
-	    sandbox_prepared(f->sb, e) < 0)
+	    (wants_pty && sandbox_pty(f->sb, e) < 0))
 		return -1;
 	if (f->sb->pty_fd >= 0 &&
 	    (terminal_open(&f->terminal, f->loop, stdio,
@@ -180,7 +180,7 @@ static int launch(const struct plan *plan, struct sv ca)
 	if (rc == 0)
 		rc = sandbox_build(plan, &sb, &e);
 	if (rc == 0)
-		rc = follow(&f, ca, &e);
+		rc = follow(&f, plan->wants_pty, ca, &e);
 	if (rc < 0)
 		f.status = sb.status;
 	sandbox_kill(&sb);

@@ -66,8 +66,6 @@ static int launch(struct err *e)
 	if (rc == 0)
 		rc = sandbox_network(&sb, e);
 	if (rc == 0)
-		rc = sandbox_prepared(&sb, e);
-	if (rc == 0)
 		rc = sandbox_go(&sb, SV("certificate\n"), e);
 	while (rc == 0 && event.kind == SANDBOX_NOTHING) {
 		event = sandbox_next(&sb);
@@ -128,7 +126,6 @@ static void test_the_plan_owns_what_pid_1_reads(void)
 		memset(words[i], 'x', strlen(words[i]));
 	CHECK_INT(sandbox_build(plan, &sb, &e), 0);
 	CHECK_INT(sandbox_network(&sb, &e), 0);
-	CHECK_INT(sandbox_prepared(&sb, &e), 0);
 	CHECK_INT(sandbox_go(&sb, SV(""), &e), 0);
 	while (event.kind == SANDBOX_NOTHING) {
 		event = sandbox_next(&sb);
