@@ -15,9 +15,10 @@ static int send_all(int fd, const struct msghdr *msg, struct err *e)
 {
 	ssize_t n;
 
+	/* ECONNRESET, once, as in control_receive(); the next says EPIPE. */
 	do {
 		n = sendmsg(fd, msg, MSG_NOSIGNAL);
-	} while (n < 0 && errno == EINTR);
+	} while (n < 0 && (errno == EINTR || errno == ECONNRESET));
 	if (n < 0)
 		return err_sys(e, "send to the sandbox's other side");
 	return 0;
