@@ -86,8 +86,8 @@ struct step {
 	int tree_fd;			/* owned; -1 without STEP_TREE */
 	struct sv source;
 	struct sv target;		/* absolute, inside */
-	struct path_identity identity;	/* of source, or of target for PIN,
-					   GUARD and COPY; type 0: any */
+	struct path_identity identity;	/* of source, or of target for PIN and
+					   GUARD; type 0: any */
 	struct sv why;			/* the statement that asked for it */
 };
 

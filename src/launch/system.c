@@ -17,6 +17,7 @@
 #include "glob.h"
 #include "own.h"
 #include "system_tables.h"
+#include "template.h"
 
 enum { COPY_MAX = 65536 };	/* bytes; what is longer is bound */
 
@@ -62,19 +63,6 @@ static int add_host_link(struct builder *b, const char *path, struct err *e)
 	return 0;
 }
 
-/* Which file it is, and which version of it: other bytes when anything was
- * written to it. */
-static struct sv version_of(struct builder *b, const struct stat *st)
-{
-	uint64_t version[] = {
-		st->st_dev, st->st_ino, (uint64_t)st->st_size,
-		(uint64_t)st->st_mtim.tv_sec, (uint64_t)st->st_mtim.tv_nsec,
-		(uint64_t)st->st_ctim.tv_sec, (uint64_t)st->st_ctim.tv_nsec,
-	};
-
-	return builder_dup(b, sv_of((const char *)version, sizeof version));
-}
-
 /* Masks cover what lies in a tree (walk.c): no copy does, nor a tree itself. */
 static bool is_hidden(const struct builder *b, struct sv path)
 {
@@ -93,6 +81,7 @@ static bool is_hidden(const struct builder *b, struct sv path)
 static void plan_file(struct builder *b, const char *path,
 		      const struct stat *st)
 {
+	char version[TEMPLATE_VERSION_SIZE];
 	struct step *s;
 
 	if (st->st_size > COPY_MAX) {
@@ -105,10 +94,7 @@ static void plan_file(struct builder *b, const char *path,
 	if (is_hidden(b, sv_str(path)))
 		return;
 	s = add(b, STEP_COPY, sv_str(path));
-	s->source = version_of(b, st);
-	s->identity = (struct path_identity){
-		.dev = st->st_dev, .ino = st->st_ino, .type = S_IFREG,
-	};
+	s->source = builder_dup(b, template_version(st, version));
 }
 
 /* Of each what is there, and may be looked at. */

@@ -120,6 +120,20 @@ static int choose(struct builder *b, char ret[NAME_SIZE], struct err *e)
 	return 0;
 }
 
+struct sv template_version(const struct stat *st,
+			   char ret[TEMPLATE_VERSION_SIZE])
+{
+	const uint64_t version[] = {
+		st->st_dev, st->st_ino, (uint64_t)st->st_size,
+		(uint64_t)st->st_mtim.tv_sec, (uint64_t)st->st_mtim.tv_nsec,
+		(uint64_t)st->st_ctim.tv_sec, (uint64_t)st->st_ctim.tv_nsec,
+	};
+
+	_Static_assert(sizeof version == TEMPLATE_VERSION_SIZE, "all of it");
+	memcpy(ret, version, sizeof version);
+	return sv_of(ret, sizeof version);
+}
+
 static int make_parents(int root_fd, struct sv below, struct err *e)
 {
 	auto_fd int fd = path_make_dirs(root_fd, area_parent(below), e);
@@ -145,31 +159,47 @@ static int make_file(int root_fd, const struct step *s, struct err *e)
 	return io_write_all(fd, s->source, e) < 0 ? -1 : finish_file(fd, e);
 }
 
-/* A file of the host's, if it is still what the plan has seen. */
+/* Before and after it is copied it has to be what the plan has seen. */
+static int check_version(int fd, const struct step *s, struct err *e)
+{
+	char now[TEMPLATE_VERSION_SIZE];
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return err_sys(e, "identify it");
+	if (!sv_eq(template_version(&st, now), s->source))
+		return err_kind(e, ERR_DENIED, "it was changed meanwhile");
+	return 0;
+}
+
+static int copy_bytes(int to_fd, int from_fd, struct err *e)
+{
+	ssize_t n = 1;
+
+	while (n > 0)
+		n = sendfile(to_fd, from_fd, NULL, 1 << 20);
+	return n < 0 ? err_sys(e, "copy the file") : 0;
+}
+
 static int make_copy(int root_fd, const struct step *s, struct err *e)
 {
 	auto_fd int from_fd = open(s->target.p, O_RDONLY | O_NOFOLLOW |
 				   O_NONBLOCK | O_CLOEXEC);
 	auto_fd int to_fd = -1;
-	struct path_identity now;
-	ssize_t n = 1;
 
 	if (from_fd < 0 && (errno == EACCES || errno == EPERM))
 		return 0;	/* not ours to read, inside neither */
 	if (from_fd < 0)
 		return err_sys(e, "open it");
-	if (path_identify(from_fd, &now, e) < 0)
+	if (check_version(from_fd, s, e) < 0)
 		return -1;
-	if (!path_same(&now, &s->identity))
-		return err_kind(e, ERR_DENIED, "it was replaced meanwhile");
 	to_fd = openat(root_fd, s->target.p + 1, O_WRONLY | O_CREAT | O_EXCL |
 		       O_NOFOLLOW | O_CLOEXEC, 0644);
 	if (to_fd < 0)
 		return err_sys(e, "make the file");
-	while (n > 0)
-		n = sendfile(to_fd, from_fd, NULL, 1 << 20);
-	if (n < 0)
-		return err_sys(e, "copy the file");
+	if (copy_bytes(to_fd, from_fd, e) < 0 ||
+	    check_version(from_fd, s, e) < 0)
+		return -1;
 	return finish_file(to_fd, e);
 }
 
@@ -197,6 +227,14 @@ static int make_entry(int root_fd, const struct step *s, struct err *e)
 				      make_copy(root_fd, s, e);
 }
 
+static int finish_directory(int root_fd, const char *name, struct err *e)
+{
+	auto_fd int fd = openat(root_fd, name, O_RDONLY | O_DIRECTORY |
+				O_CLOEXEC);
+
+	return fd < 0 ? err_sys(e, "open %s", name) : finish_file(fd, e);
+}
+
 static int fill(const struct plan *plan, int root_fd, struct err *e)
 {
 	for (size_t i = 0; i < plan->steps_n; i++) {
@@ -206,7 +244,9 @@ static int fill(const struct plan *plan, int root_fd, struct err *e)
 		    make_entry(root_fd, s, e) < 0)
 			return err_ctx(e, "%.*s", SV_FMT(s->target));
 	}
-	return fsync(root_fd) < 0 ? err_sys(e, "write to the disk") : 0;
+	return finish_directory(root_fd, "etc", e) < 0 ||
+	       finish_directory(root_fd, "dev", e) < 0 ||
+	       finish_directory(root_fd, ".", e) < 0 ? -1 : 0;
 }
 
 /* What failed half-way; what cannot be removed is left, under its odd name. */

@@ -13,6 +13,13 @@
 
 #include "builder.h"
 
+/* Which file it is, and which version of it, as bytes in `ret`: others when
+ * anything was written to it.  What a COPY step has as its source. */
+enum { TEMPLATE_VERSION_SIZE = 7 * sizeof(uint64_t) };
+struct stat;
+struct sv template_version(const struct stat *st,
+			   char ret[TEMPLATE_VERSION_SIZE]);
+
 /*
  * Makes the template, if it is not in the store yet, the source of the steps
  * TEMPLATE, and marks those that it saves: what is STEP_READY is not applied,

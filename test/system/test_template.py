@@ -36,7 +36,7 @@ DEVICES = {"null": (1, 3), "zero": (1, 5), "full": (1, 7), "random": (1, 8),
 DEV_LINKS = {"fd": "/proc/self/fd", "stdin": "/proc/self/fd/0",
              "stdout": "/proc/self/fd/1", "stderr": "/proc/self/fd/2",
              "ptmx": "pts/ptmx", "shm": "/run/shm"}
-COPIED_UP_TO = 16384
+COPIED_UP_TO = 65536
 
 
 def store_of(stockade):
