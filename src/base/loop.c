@@ -8,12 +8,13 @@
  */
 #include "loop.h"
 
+#include <malloc.h>
 #include <stdlib.h>
 #include <time.h>
 
 #include "own.h"
 
-enum { LOOP_BATCH = 64 };
+enum { LOOP_BATCH = 64, REST_MS = 200 };
 
 struct loop {
 	int epoll_fd;
@@ -143,15 +144,37 @@ static int next_timeout(const struct loop *l)
 		       3600000 : (int)(l->timers->due_ms - now);
 }
 
+/*
+ * Waits.  When there has been nothing to do for a moment, what the last work
+ * needed is given back to the system first: there are many of us, and most wait
+ * most of the time.
+ */
+static int wait_for_events(struct loop *l, bool *busy)
+{
+	int timeout = next_timeout(l);
+	int n;
+
+	if (!*busy || (timeout >= 0 && timeout <= REST_MS))
+		return epoll_wait(l->epoll_fd, l->batch, LOOP_BATCH, timeout);
+	n = epoll_wait(l->epoll_fd, l->batch, LOOP_BATCH, REST_MS);
+	if (n == 0) {
+		(void)malloc_trim(0);
+		*busy = false;
+	}
+	return n;
+}
+
 int loop_run(struct loop *l, struct err *e)
 {
+	bool busy = true;
+
 	l->stopping = false;
 	while (!l->stopping) {
-		int n = epoll_wait(l->epoll_fd, l->batch, LOOP_BATCH,
-				   next_timeout(l));
+		int n = wait_for_events(l, &busy);
 
 		if (n < 0 && errno != EINTR)
 			return err_sys(e, "epoll_wait");
+		busy |= n > 0;
 		l->batch_n = n < 0 ? 0 : n;
 		for (int i = 0; i < l->batch_n; i++) {
 			struct watch *w = l->batch[i].data.ptr;
