@@ -40,9 +40,8 @@ const char *helper_installed_dir(void)
 /* Beside the program in the build folder, else where it was installed. */
 static int helper_path(enum role role, struct buf *ret, struct err *e)
 {
-	if (program_dir().n == 0)
-		return err_sys(e, "find the folder of this program");
-	buf_put(ret, program_dir());
+	/* Where that is not known, in no folder at all. */
+	buf_put(ret, program_dir().n ? program_dir() : SV("/dev/null"));
 	buf_printf(ret, "/stockade-%s", role_name(role));
 	if (!buf_cstr(ret))
 		return err_kind(e, ERR_LIMIT, "the program's path is too long");
