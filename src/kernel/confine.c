@@ -90,7 +90,7 @@ int confine_helper(enum confine_role role, struct err *e)
 	if (!filter)
 		return err_kind(e, ERR_BUG, "no such role: %u", role);
 	if (drop_identity(e) < 0 || caps_drop_all(e) < 0 || no_core(e) < 0 ||
-	    close_files(role, e) < 0 || seccomp_install(filter, e) < 0)
+	    close_files(role, e) < 0 || seccomp_install(filter, true, e) < 0)
 		return err_ctx(e, "confine this helper");
 	return 0;
 }

@@ -325,7 +325,8 @@ const struct seccomp_filter *filter_agent(void)
 
 int filter_apply(struct err *e)
 {
-	if (caps_no_new_privs(e) < 0 || seccomp_install(&agent, e) < 0)
+	/* Not for a thread that still builds the root. */
+	if (caps_no_new_privs(e) < 0 || seccomp_install(&agent, false, e) < 0)
 		return err_ctx(e, "the agent's filter");
 	return 0;
 }

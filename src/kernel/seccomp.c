@@ -323,15 +323,23 @@ int seccomp_compile(const struct seccomp_filter *filter, struct bpf *ret,
 	return 0;
 }
 
-int seccomp_install(const struct seccomp_filter *filter, struct err *e)
+int seccomp_install(const struct seccomp_filter *filter, bool all_threads,
+		    struct err *e)
 {
+	unsigned flags = all_threads ? SECCOMP_FILTER_FLAG_TSYNC : 0;
 	struct bpf program;
 	struct sock_fprog prog;
+	long rc;
 
 	if (seccomp_compile(filter, &program, e) < 0 ||
 	    bpf_program(&program, &prog, e) < 0)
 		return -1;
-	if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &prog) < 0)
+	rc = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &prog);
+	if (rc < 0)
 		return err_feature(e, "seccomp", "3.17", "install a filter");
+	if (rc > 0) {
+		errno = EBUSY;
+		return err_sys(e, "install a filter on thread %ld", rc);
+	}
 	return 0;
 }

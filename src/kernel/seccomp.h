@@ -64,9 +64,9 @@ struct seccomp_filter {
 /* Any other architecture than the native one kills the process. */
 must_check int seccomp_compile(const struct seccomp_filter *filter,
 			       struct bpf *ret, struct err *e);
-/* For every thread of the process; needs no_new_privs. */
+/* For the caller, or every thread of its process; needs no_new_privs. */
 must_check int seccomp_install(const struct seccomp_filter *filter,
-			       struct err *e);
+			       bool all_threads, struct err *e);
 
 /* For tables: a row named after its call. */
 #define SECCOMP_ROW(call, what, with) \

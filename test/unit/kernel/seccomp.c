@@ -257,7 +257,7 @@ static int install(void)
 			rules, countof(rules), VERDICT_KILL,
 		};
 
-		NEED(seccomp_install(&f, &child_err) == 0);
+		NEED(seccomp_install(&f, true, &child_err) == 0);
 	}
 	NEED(syscall(SYS_getppid) == -1 && errno == EXDEV);
 	(void)syscall(SYS_getuid);
