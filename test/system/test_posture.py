@@ -3,6 +3,7 @@
 import os
 import socket
 import subprocess
+import sys
 
 import pytest
 
@@ -241,8 +242,21 @@ for name in "/etc/passwd", "/tmp/own":
                 print(name)
             except OSError as e:
                 assert e.errno == 1, e
+with open("/tmp/own") as opened:
+    fcntl.flock(opened, fcntl.LOCK_EX)
+    print("locked", fcntl.fcntl(opened, fcntl.F_GETLEASE) == fcntl.F_UNLCK)
 """
-    assert stockade.run("/usr/bin/python3", "-c", script).ok().out == ""
+    result = stockade.run("/usr/bin/python3", "-c", script).ok()
+    assert result.out == "locked True\n"
+    # Outside, where nobody refuses it, one is taken.
+    own = stockade.cwd / "own"
+    own.write_text("")
+    outside = ("import fcntl, sys; opened = open(sys.argv[1]);"
+               "fcntl.fcntl(opened, fcntl.F_SETLEASE, fcntl.F_WRLCK);"
+               "print('taken')")
+    taken = subprocess.run([sys.executable, "-c", outside, str(own)],
+                           text=True, stdout=subprocess.PIPE).stdout
+    assert taken == "taken\n"
 
 
 def test_no_signal_is_handled_by_the_first_process(stockade):
