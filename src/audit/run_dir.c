@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "buf.h"
+#include "io.h"
 #include "own.h"
 #include "utc.h"
 
@@ -60,19 +61,6 @@ static int make_dirs(const char *path, struct err *e)
 	}
 }
 
-/* Whoever can write there could forge a record, or trust. */
-static int check_ours(int fd, const char *name, struct err *e)
-{
-	struct stat st;
-
-	if (fstat(fd, &st) < 0)
-		return err_sys(e, "stat %s", name);
-	if (st.st_uid != geteuid() || (st.st_mode & 022))
-		return err_kind(e, ERR_POLICY, "%s belongs to or can be "
-				"written by somebody else", name);
-	return 0;
-}
-
 static int open_state(int *ret, bool create, struct err *e)
 {
 	auto_arena struct arena a = arena_new(8192);
@@ -89,7 +77,8 @@ static int open_state(int *ret, bool create, struct err *e)
 	}
 	if (fd < 0)
 		return err_sys(e, "open %s", path.p);
-	if (check_ours(fd, path.p, e) < 0)
+	/* Whoever can write there could forge a record, or trust. */
+	if (io_check_ours(fd, path.p, e) < 0)
 		return -1;
 	*ret = steal_fd(&fd);
 	return 0;
@@ -110,7 +99,7 @@ int run_state_open(const char *name, bool create, int *ret_fd, struct err *e)
 	}
 	if (fd < 0)
 		return err_sys(e, "open the %s directory", name);
-	if (check_ours(fd, name, e) < 0)
+	if (io_check_ours(fd, name, e) < 0)
 		return -1;
 	*ret_fd = steal_fd(&fd);
 	return 0;

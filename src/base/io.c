@@ -3,6 +3,8 @@
 #include "io.h"
 
 #include <fcntl.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "own.h"
@@ -56,5 +58,26 @@ int io_read_file(int dirfd, const char *path, struct buf *b, struct err *e)
 		return err_sys(e, "open %s", path);
 	if (io_read_all(fd, b, e) < 0)
 		return err_ctx(e, "read %s", path);
+	return 0;
+}
+
+int io_copy(int to_fd, int from_fd, struct err *e)
+{
+	ssize_t n = 1;
+
+	while (n > 0)
+		n = sendfile(to_fd, from_fd, NULL, 1 << 20);
+	return n < 0 ? err_sys(e, "copy the file") : 0;
+}
+
+int io_check_ours(int fd, const char *name, struct err *e)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return err_sys(e, "stat %s", name);
+	if (st.st_uid != geteuid() || (st.st_mode & 022))
+		return err_kind(e, ERR_POLICY, "%s belongs to or can be "
+				"written by somebody else", name);
 	return 0;
 }

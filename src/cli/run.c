@@ -272,7 +272,8 @@ static int start(struct run *r, char **argv, struct err *e)
 	r->has_sandbox = true;
 	/* Before there are secrets in this memory, of which it has a copy. */
 	if (sandbox_start(r->plan, &r->sandbox, e) < 0 ||
-	    make_input(r, argv, e) < 0 || open_warden(r, argv, e) < 0 || open_store(r, e) < 0 ||
+	    make_input(r, argv, e) < 0 || open_warden(r, argv, e) < 0 ||
+	    open_store(r, e) < 0 ||
 	    plan_build(r->plan, &r->policy, &r->input, e) < 0)
 		return -1;
 	r->is_planned = true;

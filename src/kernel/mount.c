@@ -17,17 +17,21 @@ static const char *shown(const char *path)
 	return path[0] ? path : "a descriptor";
 }
 
+static unsigned at_flags(const char *path, bool recursive)
+{
+	return AT_SYMLINK_NOFOLLOW | (recursive ? AT_RECURSIVE : 0U) |
+	       (path[0] ? 0U : AT_EMPTY_PATH);
+}
+
+static unsigned clone_flags(const char *path, bool recursive)
+{
+	return OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | at_flags(path, recursive);
+}
+
 int mount_clone(int dirfd, const char *path, bool recursive, struct err *e)
 {
-	unsigned flags = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC |
-			 AT_SYMLINK_NOFOLLOW;
-	int fd;
+	int fd = open_tree(dirfd, path, clone_flags(path, recursive));
 
-	if (recursive)
-		flags |= AT_RECURSIVE;
-	if (!path[0])
-		flags |= AT_EMPTY_PATH;
-	fd = open_tree(dirfd, path, flags);
 	if (fd < 0)
 		return err_feature(e, "open_tree", "5.2", "copy the tree of %s",
 				   shown(path));
@@ -37,13 +41,8 @@ int mount_clone(int dirfd, const char *path, bool recursive, struct err *e)
 static int set_attr(int dirfd, const char *path, bool recursive,
 		    struct mount_attr *attr, struct err *e)
 {
-	unsigned flags = AT_SYMLINK_NOFOLLOW;
-
-	if (recursive)
-		flags |= AT_RECURSIVE;
-	if (!path[0])
-		flags |= AT_EMPTY_PATH;
-	if (mount_setattr(dirfd, path, flags, attr, sizeof *attr) < 0)
+	if (mount_setattr(dirfd, path, at_flags(path, recursive), attr,
+			  sizeof *attr) < 0)
 		return err_feature(e, "mount_setattr", "5.12",
 				   "set mount attributes of %s", shown(path));
 	return 0;
@@ -56,26 +55,13 @@ int mount_set_attrs(int tree_fd, uint64_t attrs, bool recursive, struct err *e)
 	return set_attr(tree_fd, "", recursive, &attr, e);
 }
 
-/* In one call from 6.15 on. */
-static int clone_restricted(int dirfd, const char *path, bool recursive,
-			    uint64_t attrs)
-{
-	struct mount_attr attr = { .attr_set = attrs };
-	unsigned flags = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC |
-			 AT_SYMLINK_NOFOLLOW;
-
-	if (recursive)
-		flags |= AT_RECURSIVE;
-	if (!path[0])
-		flags |= AT_EMPTY_PATH;
-	return (int)syscall(SYS_open_tree_attr, dirfd, path, flags, &attr,
-			    sizeof attr);
-}
-
 int mount_clone_restricted(int dirfd, const char *path, bool recursive,
 			   uint64_t attrs, struct err *e)
 {
-	auto_fd int tree_fd = clone_restricted(dirfd, path, recursive, attrs);
+	struct mount_attr attr = { .attr_set = attrs };
+	auto_fd int tree_fd = (int)syscall(SYS_open_tree_attr, dirfd, path,
+					   clone_flags(path, recursive), &attr,
+					   sizeof attr);
 
 	if (tree_fd >= 0)
 		return steal_fd(&tree_fd);

@@ -144,7 +144,6 @@ int plan_build(struct plan *plan, const struct policy *p,
 	struct builder *b = &builder;
 
 	plan->wants_ca = in->wants_ca;
-	plan->cwd = in->cwd;
 	identity_plan(b);
 	if (environment_plan(b, e) < 0)
 		return -1;

@@ -114,7 +114,6 @@ struct plan {
 	const char *path;		/* absolute, inside */
 	char **argv;
 	char **envp;
-	const char *cwd;
 	int stdio_fd[3];		/* borrowed */
 	enum plan_stdio stdio[3];
 	bool wants_ca;

@@ -3,7 +3,6 @@
 #include "init.h"
 
 #include <errno.h>
-#include <sys/sendfile.h>
 #include <unistd.h>
 
 #include "device.h"
@@ -109,17 +108,6 @@ static int replace_bundle(struct init *in, const char *path, int *host_fd,
 	return *host_fd < 0 ? -1 : show(in, BUNDLE_FILE, at_fd, "", e);
 }
 
-static int copy_bundle(int from_fd, int to_fd, struct err *e)
-{
-	ssize_t n = 1;
-
-	while (from_fd >= 0 && n > 0)
-		n = sendfile(to_fd, from_fd, NULL, 1 << 20);
-	if (n < 0)
-		return err_sys(e, "copy the system's certificates");
-	return io_write_all(to_fd, SV("\n"), e);
-}
-
 static int make_trusted(int dir_fd, const char *name, struct err *e)
 {
 	int fd = openat(dir_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC |
@@ -162,7 +150,9 @@ int special_trust(struct init *in, const struct step *s, struct err *e)
 	if (unlinkat(in->root_fd, CA_FILE, 0) < 0 ||
 	    unlinkat(in->root_fd, BUNDLE_FILE, 0) < 0)
 		return err_sys(e, "remove their names");
-	return copy_bundle(host_fd, in->bundle_fd, e);
+	if (host_fd >= 0 && io_copy(in->bundle_fd, host_fd, e) < 0)
+		return err_ctx(e, "the system's certificates");
+	return io_write_all(in->bundle_fd, SV("\n"), e);
 }
 
 int special_certificate(struct init *in, const struct step *s, struct err *e)

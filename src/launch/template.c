@@ -15,10 +15,10 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <sys/random.h>
-#include <sys/sendfile.h>
 #include <unistd.h>
 
 #include "area.h"
+#include "base64.h"
 #include "io.h"
 #include "mount.h"
 #include "own.h"
@@ -27,7 +27,7 @@
 /* Part of the name: to be raised when the same plan makes another tree. */
 #define TEMPLATE_VERSION "stockade template 1\n"
 
-enum { NAME_SIZE = 33, TEXT_MAX = 1 << 20 };
+enum { NAME_BYTES = 16, TEXT_MAX = 1 << 20 };
 
 static bool is_inside(struct sv path)
 {
@@ -44,14 +44,13 @@ static bool is_mount(const struct step *s)
 
 static bool is_content(const struct step *s)
 {
-	return s->kind == STEP_DIRECTORY || s->kind == STEP_FILE ||
-	       s->kind == STEP_COPY || s->kind == STEP_LINK;
+	return s->kind == STEP_FILE || s->kind == STEP_COPY ||
+	       s->kind == STEP_LINK;
 }
 
 static bool is_directory(const struct step *s)
 {
-	return s->kind == STEP_DIRECTORY || s->kind == STEP_PRIVATE ||
-	       s->kind == STEP_TERMINALS ||
+	return s->kind == STEP_PRIVATE || s->kind == STEP_TERMINALS ||
 	       (s->kind == STEP_BIND && s->identity.type == S_IFDIR);
 }
 
@@ -73,19 +72,6 @@ static void describe(const struct step *s, struct buf *text)
 	buf_put(text, source);
 }
 
-static void name_template(struct sv text, char ret[NAME_SIZE])
-{
-	static const char digits[] = "0123456789abcdef";
-	uint8_t hash[SHA256_SIZE];
-
-	sha256(text, hash);
-	for (size_t i = 0; i < NAME_SIZE / 2; i++) {
-		ret[2 * i] = digits[hash[i] >> 4];
-		ret[2 * i + 1] = digits[hash[i] & 15];
-	}
-	ret[NAME_SIZE - 1] = '\0';
-}
-
 /*
  * What a grant of a directory brings with it is there already.  A file of ours
  * in it is made all the same, and lies hidden below: pid 1 makes none.
@@ -99,11 +85,12 @@ static bool has_part(const struct builder *b, const struct step *s)
 	return (is_content(s) || is_mount(s)) && !areas_around(b, s->target);
 }
 
-/* Marks what the template has. */
-static int choose(struct builder *b, char ret[NAME_SIZE], struct err *e)
+/* Marks what the template has, and appends its name to ret. */
+static int choose(struct builder *b, struct buf *ret, struct err *e)
 {
 	auto_buf struct buf text = buf_new(TEXT_MAX);
 	struct plan *plan = b->plan;
+	uint8_t hash[SHA256_SIZE];
 
 	buf_puts(&text, TEMPLATE_VERSION);
 	for (size_t i = 0; i < plan->steps_n; i++) {
@@ -116,8 +103,9 @@ static int choose(struct builder *b, char ret[NAME_SIZE], struct err *e)
 	}
 	if (buf_check(&text, "the plan", e) < 0)
 		return -1;
-	name_template(buf_sv(&text), ret);
-	return 0;
+	sha256(buf_sv(&text), hash);
+	buf_put_hex(ret, sv_of((const char *)hash, NAME_BYTES));
+	return buf_check(ret, "its name", e);
 }
 
 struct sv template_version(const struct stat *st,
@@ -149,14 +137,21 @@ static int finish_file(int fd, struct err *e)
 	return 0;
 }
 
+static int create(int root_fd, const struct step *s, struct err *e)
+{
+	int fd = openat(root_fd, s->target.p + 1, O_WRONLY | O_CREAT | O_EXCL |
+			O_NOFOLLOW | O_CLOEXEC, 0644);
+
+	return fd < 0 ? err_sys(e, "make the file") : fd;
+}
+
 static int make_file(int root_fd, const struct step *s, struct err *e)
 {
-	auto_fd int fd = openat(root_fd, s->target.p + 1, O_WRONLY | O_CREAT |
-				O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+	auto_fd int fd = create(root_fd, s, e);
 
-	if (fd < 0)
-		return err_sys(e, "make the file");
-	return io_write_all(fd, s->source, e) < 0 ? -1 : finish_file(fd, e);
+	if (fd < 0 || io_write_all(fd, s->source, e) < 0)
+		return -1;
+	return finish_file(fd, e);
 }
 
 /* Before and after it is copied it has to be what the plan has seen. */
@@ -172,15 +167,6 @@ static int check_version(int fd, const struct step *s, struct err *e)
 	return 0;
 }
 
-static int copy_bytes(int to_fd, int from_fd, struct err *e)
-{
-	ssize_t n = 1;
-
-	while (n > 0)
-		n = sendfile(to_fd, from_fd, NULL, 1 << 20);
-	return n < 0 ? err_sys(e, "copy the file") : 0;
-}
-
 static int make_copy(int root_fd, const struct step *s, struct err *e)
 {
 	auto_fd int from_fd = open(s->target.p, O_RDONLY | O_NOFOLLOW |
@@ -193,11 +179,8 @@ static int make_copy(int root_fd, const struct step *s, struct err *e)
 		return err_sys(e, "open it");
 	if (check_version(from_fd, s, e) < 0)
 		return -1;
-	to_fd = openat(root_fd, s->target.p + 1, O_WRONLY | O_CREAT | O_EXCL |
-		       O_NOFOLLOW | O_CLOEXEC, 0644);
-	if (to_fd < 0)
-		return err_sys(e, "make the file");
-	if (copy_bytes(to_fd, from_fd, e) < 0 ||
+	to_fd = create(root_fd, s, e);
+	if (to_fd < 0 || io_copy(to_fd, from_fd, e) < 0 ||
 	    check_version(from_fd, s, e) < 0)
 		return -1;
 	return finish_file(to_fd, e);
@@ -308,14 +291,10 @@ static int open_made(int store_fd, const char *name, struct err *e)
 {
 	auto_fd int fd = openat(store_fd, name, O_PATH | O_DIRECTORY |
 				O_NOFOLLOW | O_CLOEXEC);
-	struct stat st;
 
-	if (fd < 0 || fstat(fd, &st) < 0)
+	if (fd < 0)
 		return err_sys(e, "open %s", name);
-	if (st.st_uid != geteuid() || (st.st_mode & 022))
-		return err_kind(e, ERR_POLICY, "%s belongs to or can be "
-				"written by somebody else", name);
-	return steal_fd(&fd);
+	return io_check_ours(fd, name, e) < 0 ? -1 : steal_fd(&fd);
 }
 
 static int open_or_make(const struct plan *plan, int store_fd,
@@ -378,9 +357,9 @@ static int use(struct builder *b, const char *name, struct err *e)
 
 int template_plan(struct builder *b, struct err *e)
 {
-	char name[NAME_SIZE];
+	auto_buf struct buf name = buf_new(2 * NAME_BYTES + 1);
 
-	if (choose(b, name, e) < 0)
+	if (choose(b, &name, e) < 0)
 		return -1;
-	return b->in->store ? use(b, name, e) : 0;
+	return b->in->store ? use(b, buf_cstr(&name), e) : 0;
 }
