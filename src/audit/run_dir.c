@@ -16,6 +16,7 @@
 #include "utc.h"
 
 #define SUFFIX ".jsonl"
+#define SPARE ".next"	/* an empty file; the next run's trail, by rename */
 
 int run_state_path(struct arena *a, struct sv *ret, struct err *e)
 {
@@ -110,6 +111,55 @@ static int open_runs(int *ret, bool create, struct err *e)
 	return run_state_open("runs", create, ret, e);
 }
 
+/* Just what run_prepare() makes, and nobody has written to it. */
+static int check_spare(int fd, const char *name, struct err *e)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return err_sys(e, "look at %s", name);
+	if (!S_ISREG(st.st_mode) || st.st_uid != geteuid() ||
+	    (st.st_mode & 07777) != 0600 || st.st_nlink != 1 || st.st_size)
+		return err_kind(e, ERR_DENIED, "the audit trail %s was "
+				"prepared by a former run, and is no longer "
+				"an empty file of that run", name);
+	return 0;
+}
+
+static int open_spare(int runs, const char *name, struct err *e)
+{
+	auto_fd int fd = openat(runs, name, O_WRONLY | O_APPEND | O_NOFOLLOW |
+				O_NONBLOCK | O_CLOEXEC);
+
+	if (fd < 0)
+		return err_sys(e, "open the audit trail %s", name);
+	if (check_spare(fd, name, e) < 0)
+		return -1;
+	return steal_fd(&fd);
+}
+
+static int make_trail(int runs, const char *name, struct err *e)
+{
+	auto_fd int fd = openat(runs, name, O_WRONLY | O_CREAT | O_EXCL |
+				O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
+
+	if (fd < 0)
+		return err_sys(e, "create the audit trail %s", name);
+	if (fchmod(fd, 0600) < 0)	/* whatever the umask is */
+		return err_sys(e, "set the mode of %s", name);
+	return steal_fd(&fd);
+}
+
+void run_prepare(void)
+{
+	auto_fd int runs = -1, fd = -1;
+	struct err ignored;
+
+	if (open_runs(&runs, false, &ignored) == 0 &&
+	    faccessat(runs, SPARE, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
+		fd = make_trail(runs, SPARE, &ignored);
+}
+
 int run_create(char ret_id[RUN_ID_MAX], int *ret_fd, struct err *e)
 {
 	struct utc now = utc_of(time(NULL));
@@ -129,11 +179,12 @@ int run_create(char ret_id[RUN_ID_MAX], int *ret_fd, struct err *e)
 	if (n < 0 || n >= RUN_ID_MAX)
 		return err_kind(e, ERR_BUG, "the name of the run");
 	(void)snprintf(name, sizeof name, "%s" SUFFIX, ret_id);
-	*ret_fd = openat(runs, name, O_WRONLY | O_CREAT | O_EXCL | O_APPEND |
-				     O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (*ret_fd < 0)
-		return err_sys(e, "create the audit trail %s", name);
-	return 0;
+	/* The name first, which only one run gets, then the file. */
+	if (renameat2(runs, SPARE, runs, name, RENAME_NOREPLACE) == 0)
+		*ret_fd = open_spare(runs, name, e);
+	else
+		*ret_fd = make_trail(runs, name, e);
+	return *ret_fd < 0 ? -1 : 0;
 }
 
 static int newest_first(const void *a, const void *b)

@@ -27,6 +27,10 @@ must_check int run_state_open(const char *name, bool create, int *ret_fd,
  * descriptor. */
 must_check int run_create(char ret_id[RUN_ID_MAX], int *ret_fd,
 			  struct err *e);
+/* Leaves the next run an empty file for its trail, where there is none: to make
+ * one can take longer than the rest of a start (ext4 steps over every inode
+ * that was freed in the last minutes).  Without it run_create() makes one. */
+void run_prepare(void);
 
 /* IDs of this user's runs, newest first, in the arena. */
 must_check int run_list(struct arena *a, struct sv **ret, size_t *ret_n,

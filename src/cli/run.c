@@ -49,6 +49,7 @@ struct run {
 	struct terminal terminal;
 	struct relay relays[3];
 	bool has_record, has_warden, has_sandbox, is_planned;
+	bool needs_reaping;	/* pid 1, by us */
 	struct launch_variable *variables;	/* owned */
 	char cwd[PATH_MAX];
 };
@@ -87,7 +88,7 @@ static void run_fini(struct run *r)
 	loop_free(r->loop);
 	free(r->variables);
 	policy_free(&r->policy);
-	if (!(r->sandbox.empty && process_orphans_are_reaped()))
+	if (!r->sandbox.empty || r->needs_reaping)
 		kill_sandbox(r);
 }
 #define auto_run __attribute__((cleanup(run_fini)))
@@ -354,6 +355,9 @@ static int run(struct run *r, char **argv, struct err *e)
 		record_failure(r, e);
 		return status;
 	}
+	/* While the command runs: */
+	r->needs_reaping = !process_orphans_are_reaped();
+	run_prepare();
 	s.loop = r->loop;
 	s.warden = &r->warden;
 	s.sandbox = &r->sandbox;

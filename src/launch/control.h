@@ -17,7 +17,7 @@ enum control_kind {
 	/* to pid 1 */
 	CONTROL_MAPPED,		/* your ids are mapped (started by root) */
 	CONTROL_TREES,		/* descriptors of the plan, in its order */
-	CONTROL_PLAN,		/* it is whole: carry it out */
+	CONTROL_PLAN,		/* the last of them; it is whole: carry it out */
 	CONTROL_GO,		/* the certificate's PEM follows the note */
 	CONTROL_SIGNAL,		/* value */
 	/* from pid 1 */

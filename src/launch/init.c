@@ -185,20 +185,20 @@ static int take_trees(struct init *in, const struct control_in *note,
 /* Until the plan is whole. */
 static int await_plan(struct init *in, struct err *e)
 {
-	for (;;) {
+	do {
 		int rc = control_receive(in->control_fd, &heard, false, e);
 
 		if (rc == 0)
 			_exit(0);	/* there will be none */
 		if (rc < 0)
 			return -1;
-		if (heard.note.kind == CONTROL_PLAN)
-			return 0;
-		if (heard.note.kind != CONTROL_TREES)
+		if (heard.note.kind != CONTROL_TREES &&
+		    heard.note.kind != CONTROL_PLAN)
 			return err_kind(e, ERR_BUG, "an unexpected note");
-		if (take_trees(in, &heard, e) < 0)
+		if (heard.fds_n && take_trees(in, &heard, e) < 0)
 			return -1;
-	}
+	} while (heard.note.kind != CONTROL_PLAN);
+	return 0;
 }
 
 void init_build(struct init *in)

@@ -197,8 +197,8 @@ int sandbox_start(const struct plan *plan, struct sandbox *ret, struct err *e)
 	return rc;
 }
 
-/* The trees that the plan holds, some at a time. */
-static int send_trees(const struct plan *plan, int control_fd, struct err *e)
+/* The plan with the trees that it holds, some at a time. */
+static int send_plan(const struct plan *plan, int control_fd, struct err *e)
 {
 	struct control_note note = { .kind = CONTROL_TREES };
 	int fds[CONTROL_FDS_MAX];
@@ -207,23 +207,23 @@ static int send_trees(const struct plan *plan, int control_fd, struct err *e)
 	for (size_t i = 0; i < plan->steps_n; i++) {
 		if (!(plan->steps[i].flags & STEP_TREE))
 			continue;
+		if (n == CONTROL_FDS_MAX) {
+			if (control_send_fds(control_fd, &note, fds, n, e) < 0)
+				return -1;
+			n = 0;
+		}
 		fds[n++] = plan->steps[i].tree_fd;
-		if (n < CONTROL_FDS_MAX)
-			continue;
-		if (control_send_fds(control_fd, &note, fds, n, e) < 0)
-			return -1;
-		n = 0;
 	}
-	return n ? control_send_fds(control_fd, &note, fds, n, e) : 0;
+	note.kind = CONTROL_PLAN;
+	return n ? control_send_fds(control_fd, &note, fds, n, e) :
+		   control_send(control_fd, &note, SV(""), e);
 }
 
 int sandbox_build(const struct plan *plan, struct sandbox *sb, struct err *e)
 {
-	struct control_note note = { .kind = CONTROL_PLAN };
-
-	if (send_trees(plan, sb->control_fd, e) < 0 && e->code != EPIPE)
-		return -1;
-	return tell(sb, &note, SV(""), e);
+	/* Where pid 1 has failed already, its last note will say why. */
+	return send_plan(plan, sb->control_fd, e) < 0 && e->code != EPIPE ?
+		       -1 : 0;
 }
 
 int sandbox_network(struct sandbox *sb, struct err *e)

@@ -14,6 +14,7 @@
  */
 #include "init.h"
 
+#include <malloc.h>
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
@@ -66,6 +67,8 @@ int thread_start(struct init *in, const struct step *s, struct err *e)
 	pthread_attr_t attr;
 
 	(void)s;
+	/* Its few allocations are not worth a heap of its own. */
+	(void)mallopt(M_ARENA_MAX, 1);
 	if (sem_init(&thread.entered, 0, 0) < 0)
 		return err_sys(e, "make a semaphore");
 	errno = pthread_attr_init(&attr);

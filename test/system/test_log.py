@@ -112,7 +112,8 @@ def test_runs_are_listed(logged):
 
 
 def test_an_older_run_by_name(logged):
-    runs = sorted(os.listdir(logged.state() / "runs"))
+    runs = [name for name in sorted(os.listdir(logged.state() / "runs"))
+            if name.endswith(".jsonl")]
     logged.sh("true")
     result = logged.call("log", runs[0].removesuffix(".jsonl")).ok()
     assert "/no" in result.out
@@ -142,3 +143,51 @@ def test_what_cannot_be_recorded_does_not_happen(stockade, net, api):
                          policy=net + "write .\nallow GET api.test/**\n")
     assert result.status == 125, result
     assert not marker.exists() and api.requests == []
+
+
+def trails(stockade):
+    """Every run's file, by age, and the one that waits for the next."""
+    folder = stockade.state() / "runs"
+    return sorted(folder.glob("*.jsonl")), folder / ".next"
+
+
+def test_a_run_leaves_the_next_one_its_file(stockade):
+    stockade.sh("true").ok()
+    _, spare = trails(stockade)
+    was = spare.stat()
+    assert was.st_size == 0 and was.st_mode & 0o7777 == 0o600
+    stockade.sh("true").ok()
+    done, spare = trails(stockade)
+    assert len(done) == 2
+    assert was.st_ino in [path.stat().st_ino for path in done]
+    assert spare.stat().st_ino != was.st_ino
+    assert all(path.stat().st_size > 200 for path in done)
+    spare.unlink()
+    stockade.sh("true").ok()
+    assert len(trails(stockade)[0]) == 3
+    stockade.call("log", "verify").ok()
+    assert stockade.call("runs").ok().out.count("/bin/sh -c true") == 3
+
+
+@pytest.mark.parametrize("kind", ["written", "link", "readable", "second"])
+def test_a_prepared_file_that_somebody_changed_is_not_used(stockade, kind):
+    stockade.sh("true").ok()
+    spare = trails(stockade)[1]
+    elsewhere = stockade.home / "elsewhere"
+    elsewhere.write_text("")
+    elsewhere.chmod(0o600)
+    if kind == "written":
+        spare.write_text("{}\n")
+    elif kind == "readable":
+        spare.chmod(0o644)
+    elif kind == "second":
+        os.link(spare, stockade.home / "second")
+    else:
+        spare.unlink()
+        spare.symlink_to(elsewhere)
+    marker = stockade.cwd / "ran"
+    result = stockade.sh("touch ran", policy="write .\n")
+    assert result.status == 125 and "audit trail" in result.err, result
+    assert not marker.exists() and elsewhere.read_text() == ""
+    stockade.sh("touch ran", policy="write .\n").ok()
+    assert marker.exists(), "the control: the next run makes its own"
