@@ -247,9 +247,10 @@ def test_an_agent_that_does_not_read_stops_the_origin(dial, serve):
     stream = dial.stream(serve(script))
     stream.exchange().send_body()
     stream.channel.expect("RESPONSE")
-    time.sleep(0.5)
-    stopped = sent[0]
-    time.sleep(0.3)
+    stopped = -1
+    while sent[0] != stopped and sent[0] < 16 * MIB:
+        stopped = sent[0]
+        time.sleep(0.5)
     assert sent[0] == stopped < 16 * MIB
     assert stream.dial.rss_kib() < 32768
     stream.close()

@@ -349,7 +349,7 @@ static struct sv template_of(const char *target)
 static void test_all_files_are_in_the_template_whatever_is_granted(void)
 {
 	static const char *const grants[] = {
-		"/etc/ssl", "/etc/passwd", "/etc/hosts", "/etc/s*", "/usr",
+		"/etc/ssl", "/etc/passwd", "/etc/hosts", "/etc/s*", "/usr/bin",
 	};
 
 	for (size_t i = 0; i < countof(grants); i++) {
