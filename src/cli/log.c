@@ -152,6 +152,10 @@ static void put_record(struct buf *b, const json_t *record,
 		put_text(b, text_of(record, "where"));
 		buf_puts(b, " of a request to ");
 		put_text(b, text_of(record, "host"));
+	} else if (strcmp(event, "guard") == 0) {
+		buf_puts(b, "make ");
+		put_text(b, text_of(record, "path"));
+		put_detail(b, "", text_of(record, "rule"));
 	} else {
 		put_text(b, text_of(record, "host"));
 		put_text(b, text_of(record, "address"));

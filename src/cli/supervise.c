@@ -131,6 +131,18 @@ static void sandbox_broken(struct supervision *s, const struct err *why)
 	kill_sandbox(s);
 }
 
+/* It was refused already; what cannot be recorded ends the run. */
+static void name_refused(struct supervision *s, const struct sandbox_event *ev)
+{
+	struct err e;
+
+	s->warden->denied++;
+	if (record_guard(s->warden, ev->path, ev->rule, &e) == 0)
+		return;
+	complain("this run has ended: ", e.msg, true);
+	kill_sandbox(s);
+}
+
 static void control_ready(struct watch *w, uint32_t events)
 {
 	struct supervision *s = container_of(w, struct supervision, control);
@@ -153,6 +165,9 @@ static void control_ready(struct watch *w, uint32_t events)
 			return;
 		case SANDBOX_STOPPED:
 			command_stopped(s);
+			break;
+		case SANDBOX_REFUSED:
+			name_refused(s, &ev);
 			break;
 		}
 	}

@@ -24,6 +24,9 @@
 
 /* Verdicts, as the kernel encodes them. */
 #define VERDICT_ALLOW SECCOMP_RET_ALLOW
+/* Also to allow, but as the fallback of a filter that stands on top of one that
+ * refuses; the kernel does not look at the low bits. */
+#define VERDICT_PASS (SECCOMP_RET_ALLOW | 1)
 #define VERDICT_KILL SECCOMP_RET_KILL_PROCESS
 #define VERDICT_ERRNO(n) (SECCOMP_RET_ERRNO | (uint32_t)(n))
 

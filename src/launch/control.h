@@ -27,6 +27,7 @@ enum control_kind {
 	CONTROL_FAILED,		/* err; value is the exit status */
 	CONTROL_EXITED,		/* value is the wait status */
 	CONTROL_STOPPED,	/* value is the signal */
+	CONTROL_REFUSED,	/* a guarded path was not made: "PATH NUL WHY" */
 };
 
 struct control_note {

@@ -18,6 +18,13 @@
 #include "area.h"
 #include "dotfiles.h"
 
+#define DEFAULT SV("guarded by default")
+
+static bool is_of_git(struct sv guard)
+{
+	return sv_starts(guard, SV(".git/"));
+}
+
 /* 1 and *ret when it exists, 0 when not. */
 static int look(struct builder *b, struct sv path, struct path_identity *ret,
 		struct err *e)
@@ -81,6 +88,44 @@ int guards_add(struct builder *b, struct sv path, struct sv why,
 	return pin_ancestors(b, path, around, why, e);
 }
 
+static void forbid(struct builder *b, struct creation_rule rule)
+{
+	struct plan *plan = b->plan;
+	struct creation_rule *r = arena_push(b->arena, &plan->creation,
+					     &plan->creation_n,
+					     &plan->creation_cap);
+
+	if (r)
+		*r = rule;
+	else
+		b->full = true;
+}
+
+/* path does not exist, and is not to be made: its name is held by the keeper,
+ * and those of the directories that do exist by pins. */
+static int keep_absent(struct builder *b, struct sv path, struct sv why,
+		       bool is_default, struct err *e)
+{
+	const struct area *around = areas_find(b, path);
+	struct path_identity identity;
+	struct sv at = path;
+	int found = 0;
+
+	if (!around || !around->write)
+		return 0;
+	forbid(b, (struct creation_rule){
+		.tail = path, .why = why, .is_default = is_default });
+	while (!found && area_strictly_contains(around->path, at)) {
+		found = look(b, area_parent(at), &identity, e);
+		if (found < 0)
+			return -1;
+		if (!found)
+			at = area_parent(at);
+	}
+	return found && identity.type == S_IFDIR ?
+		       pin_ancestors(b, at, around, why, e) : 0;
+}
+
 /* A `write` that names the guarded path itself lifts a default guard. */
 static bool is_lifted(const struct builder *b, struct sv path)
 {
@@ -94,7 +139,26 @@ int guards_add_found(struct builder *b, struct sv path, struct err *e)
 {
 	if (is_lifted(b, path))
 		return 0;
-	return guards_add(b, path, SV("guarded by default"), e);
+	return guards_add(b, path, DEFAULT, e);
+}
+
+int guards_add_git_dir(struct builder *b, struct sv dir, struct err *e)
+{
+	for (const char *const *at = dotfile_guards; *at; at++) {
+		struct path_identity identity;
+		struct sv path;
+		int found;
+
+		if (!is_of_git(sv_str(*at)))
+			continue;
+		path = builder_printf(b, "%.*s/%s", SV_FMT(dir),
+				      *at + strlen(".git/"));
+		found = look(b, path, &identity, e);
+		if (found < 0 || (!found && keep_absent(b, path, DEFAULT, true,
+							e) < 0))
+			return -1;
+	}
+	return 0;
 }
 
 int guards_add_default(struct builder *b, struct sv dir, struct sv name,
@@ -108,10 +172,15 @@ int guards_add_default(struct builder *b, struct sv dir, struct sv name,
 		if (!area_contains(name, guard))
 			continue;
 		path = builder_printf(b, "%.*s/%s", SV_FMT(dir), *at);
-		found = is_lifted(b, path) ? 0 : look(b, path, &identity, e);
-		if (found < 0 ||
-		    (found && guards_add(b, path, SV("guarded by default"),
-					 e) < 0))
+		if (is_lifted(b, path))
+			continue;
+		found = look(b, path, &identity, e);
+		if (found < 0 || (found && guards_add(b, path, DEFAULT, e) < 0))
+			return -1;
+		/* Others may be made nowhere (forbid_default()); in .git only
+		 * of a repository that is not the agent's. */
+		if (!found && is_of_git(guard) &&
+		    keep_absent(b, path, DEFAULT, true, e) < 0)
 			return -1;
 	}
 	if (sv_eq(name, SV(".git"))) {
@@ -124,7 +193,7 @@ int guards_add_default(struct builder *b, struct sv dir, struct sv name,
 		if (found < 0)
 			return -1;
 		if (found && identity.type != S_IFDIR && !is_lifted(b, path))
-			return guards_add(b, path, SV("guarded by default"), e);
+			return guards_add(b, path, DEFAULT, e);
 	}
 	return 0;
 }
@@ -156,10 +225,81 @@ static int guard_policy(struct builder *b, struct sv path, struct err *e)
 	return sv_eq(name, found.path) ? 0 : guard_policy_file(b, name, e);
 }
 
+/* Everywhere below a tree that can be written. */
+static void forbid_default(struct builder *b, const struct area *area)
+{
+	for (const char *const *at = dotfile_guards; *at; at++)
+		if (!is_of_git(sv_str(*at)))
+			forbid(b, (struct creation_rule){
+				.base = area->path, .tail = sv_str(*at),
+				.why = DEFAULT, .is_default = true });
+}
+
+/* Behind two stars comes the end of a path, at any depth; with several pairs the
+ * last one counts, which forbids more. */
+static void forbid_pattern(struct builder *b, const struct grant *g)
+{
+	struct creation_rule rule = { .tail = g->path, .why = g->text };
+	size_t at = sv_find_sv(g->path, SV("/**"));
+
+	if (at < g->path.n) {
+		rule.base = sv_head(g->path, at ? at : 1);
+		while (at < rule.tail.n) {
+			rule.tail = sv_from(rule.tail, at + strlen("/**"));
+			at = sv_find_sv(rule.tail, SV("/**"));
+		}
+		if (!rule.tail.n)
+			rule.tail = SV("*");
+	}
+	forbid(b, rule);
+}
+
+static void plan_lifted(struct builder *b, const struct grant *g)
+{
+	struct plan *plan = b->plan;
+	struct sv *path = arena_push(b->arena, &plan->lifted, &plan->lifted_n,
+				     &plan->lifted_cap);
+	struct area found;
+	struct err ignored;
+
+	if (!path)
+		b->full = true;
+	else if (area_resolve(b, g->path, &found, &ignored) == 0)
+		*path = found.path;
+	else
+		*path = g->path;
+}
+
+/* What is not there yet.  Without a tree to write in nothing can be made. */
+static void plan_creation(struct builder *b)
+{
+	const struct policy *p = b->policy;
+	bool writes = false;
+
+	for (size_t i = 0; i < b->areas_n; i++) {
+		const struct area *area = &b->areas[i];
+
+		if (!area->write || area->kind != AREA_NAMED ||
+		    area->redundant || area->identity.type != S_IFDIR)
+			continue;
+		forbid_default(b, area);
+		writes = true;
+	}
+	for (size_t i = 0; writes && i < p->grants_n; i++) {
+		const struct grant *g = &p->grants[i];
+
+		if (g->kind == GRANT_GUARD && g->is_glob)
+			forbid_pattern(b, g);
+		if (g->kind == GRANT_WRITE && !g->is_glob)
+			plan_lifted(b, g);
+	}
+}
+
 int guards_plan(struct builder *b, struct err *e)
 {
 	const struct policy *p = b->policy;
 
+	plan_creation(b);
 	for (size_t i = 0; i < b->in->pinned_n; i++)
 		if (guard_policy(b, builder_dup(b, sv_str(b->in->pinned[i])),
 				 e) < 0)
@@ -174,8 +314,12 @@ int guards_plan(struct builder *b, struct err *e)
 		if (g->kind != GRANT_GUARD || g->is_glob)
 			continue;
 		if (area_resolve(b, g->path, &found, e) < 0) {
-			if (e->code == ENOENT && g->optional)
+			if (e->code == ENOENT && g->optional) {
+				if (keep_absent(b, g->path, g->text, false,
+						e) < 0)
+					return -1;
 				continue;
+			}
 			return err_ctx(e, "%.*s (`guard? PATH` makes it "
 				       "optional)", SV_FMT(g->text));
 		}

@@ -11,6 +11,10 @@
  */
 must_check int guards_add(struct builder *b, struct sv path, struct sv why,
 			  struct err *e);
+/* What the git directory `dir`, of a submodule or a worktree, has not and is not
+ * to get. */
+must_check int guards_add_git_dir(struct builder *b, struct sv dir,
+				  struct err *e);
 /* The default guards of a directory in a write grant that start with `name`,
  * where they exist. */
 must_check int guards_add_default(struct builder *b, struct sv dir,

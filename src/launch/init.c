@@ -5,7 +5,8 @@
  * Life: it waits for its ids (started by root), makes the network, and gives up
  * all that it can, while its second thread builds the root (thread.c).  It waits
  * for that and for the word to go, executes the command, and then reaps, with
- * nothing but its socket to the parent open.  When the command ends it kills
+ * nothing but its socket to the parent open, and makes the names that the agent
+ * asks for (keeper.h).  When the command ends it kills
  * whatever is left inside, and says so.  It exits when the parent closes the
  * socket or is gone, or when the host has taken a cover or a guard away
  * (hold.c); the kernel then kills what there still is.
@@ -131,6 +132,7 @@ static int (*const apply[STEP_KINDS])(struct init *in, const struct step *s,
 	[STEP_JOIN] = thread_join,
 	[STEP_GO] = init_go,
 	[STEP_CERTIFICATE] = special_certificate,
+	[STEP_KEEPER] = spawn_keeper,
 	[STEP_COMMAND] = spawn_command,
 };
 
@@ -270,15 +272,17 @@ static void on_control(struct init *in)
 static _Noreturn void reap_and_wait(struct init *in)
 {
 	struct signalfd_siginfo info;
-	struct pollfd fds[3] = {
+	struct pollfd fds[4] = {
 		{ .fd = in->control_fd, .events = POLLIN },
 		{ .fd = in->signal_fd, .events = POLLIN },
 		{ .fd = in->mounts_fd, .events = POLLPRI },
+		{ .fd = keeper_listener(in->keeper), .events = POLLIN },
 	};
 	struct err e;
 
 	for (;;) {
-		if (poll(fds, 3, -1) < 0 && errno != EINTR)
+		if (poll(fds, 4, keeper_timeout_ms(in->keeper)) < 0 &&
+		    errno != EINTR)
 			_exit(LAUNCH_FAILED);
 		if (fds[2].revents && hold_check(in, &e) < 0)
 			init_fail(in, &e);
@@ -287,6 +291,13 @@ static _Noreturn void reap_and_wait(struct init *in)
 			(void)!read(in->signal_fd, &info, sizeof info);
 			reap(in);
 		}
+		if (fds[3].revents & POLLIN) {
+			if (keeper_serve(in->keeper, &e) < 0)
+				init_fail(in, &e);
+		} else if (fds[3].revents) {
+			fds[3].fd = -1;		/* nobody is left to ask */
+		}
+		keeper_retry(in->keeper);
 		if (fds[0].revents)
 			on_control(in);
 	}
@@ -309,19 +320,23 @@ static int begin(struct init *in, struct err *e)
 	return 0;
 }
 
-static int keep_three(struct init *in, struct err *e)
+static int keep_few(struct init *in, struct err *e)
 {
-	int keep[3] = { in->control_fd, in->signal_fd, in->mounts_fd };
-	int n = in->mounts_fd < 0 ? 2 : 3;
+	const int fds[] = { in->control_fd, in->signal_fd, in->mounts_fd,
+			    keeper_listener(in->keeper) };
+	int keep[countof(fds)];
+	size_t n = 0;
 
-	for (int i = 1; i < n; i++)
-		for (int j = i; j > 0 && keep[j - 1] > keep[j]; j--) {
-			int lower = keep[j];
+	for (size_t i = 0; i < countof(fds); i++) {
+		size_t at = n;
 
-			keep[j] = keep[j - 1];
-			keep[j - 1] = lower;
-		}
-	return process_close_except(keep, (size_t)n, e);
+		if (fds[i] < 0)
+			continue;
+		for (n++; at > 0 && keep[at - 1] > fds[i]; at--)
+			keep[at] = keep[at - 1];
+		keep[at] = fds[i];
+	}
+	return process_close_except(keep, n, e);
 }
 
 _Noreturn void init_run(const struct plan *plan, const struct step *early,
@@ -333,6 +348,7 @@ _Noreturn void init_run(const struct plan *plan, const struct step *early,
 		.host_dev_fd = -1, .cover_dir_fd = -1, .cover_file_fd = -1,
 		.devpts_fd = -1,
 		.pty = { .master = -1, .slave = -1 }, .ca_fd = -1,
+		.keeper_fd = { -1, -1 },
 		.bundle_fd = -1, .signal_fd = -1, .mounts_fd = -1,
 		.status = LAUNCH_FAILED,
 	};
@@ -343,7 +359,7 @@ _Noreturn void init_run(const struct plan *plan, const struct step *early,
 	apply_steps(&in, early, 1, plan->early);	/* 0 is the parent's */
 	thread_entered(&in);
 	apply_steps(&in, plan->steps, plan->built, plan->steps_n);
-	if (keep_three(&in, &e) < 0)
+	if (keep_few(&in, &e) < 0)
 		init_fail(&in, &e);
 	tell(&in, CONTROL_RUNNING, 0);
 	reap_and_wait(&in);

@@ -8,6 +8,7 @@
 #ifndef LAUNCH_INIT_H
 #define LAUNCH_INIT_H
 
+#include "keeper.h"
 #include "plan.h"
 #include "pty.h"
 
@@ -30,6 +31,8 @@ struct init {
 	int signal_fd;
 	int mounts_fd;		/* says when mounts change: hold.c */
 	bool *held;		/* by step: it is mounted still */
+	int keeper_fd[2];	/* the listener comes this way (STEP_KEEPER) */
+	struct keeper *keeper;	/* NULL: names are made without asking */
 	pid_t command;
 	int status;		/* of the run, when a step fails: LAUNCH_* */
 };
@@ -80,6 +83,7 @@ void thread_entered(const struct init *in);
 void init_build(struct init *in);
 _Noreturn void init_fail(struct init *in, const struct err *e);
 /* spawn.c */
+INIT_STEP(spawn_keeper);
 INIT_STEP(spawn_command);
 /* hold.c: in->mounts_fd becomes ready (POLLPRI) when there is to be checked
  * whether all that was covered and guarded still is. */

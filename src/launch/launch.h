@@ -116,6 +116,7 @@ enum sandbox_event_kind {
 	SANDBOX_EXITED,		/* value is the command's wait status; nothing
 				   of the agent's runs any more */
 	SANDBOX_STOPPED,	/* value is the signal that stopped the command */
+	SANDBOX_REFUSED,	/* path was not made inside, because of rule */
 	SANDBOX_BROKEN,		/* pid 1 has ended it, and says why */
 	SANDBOX_LOST,		/* pid 1 is gone without a word */
 };
@@ -124,6 +125,7 @@ struct sandbox_event {
 	enum sandbox_event_kind kind;
 	int value;
 	struct err why;		/* with SANDBOX_BROKEN */
+	struct sv path, rule;	/* with SANDBOX_REFUSED; until the next event */
 };
 
 /* The next event, without waiting. */

@@ -91,6 +91,9 @@ static void plan_end(struct builder *b)
 	add(b, STEP_GO, "wait for the parent's word");
 	if (b->plan->wants_ca)
 		add(b, STEP_CERTIFICATE, "this run's authority is trusted");
+	if (b->plan->creation_n)
+		add(b, STEP_KEEPER, "what is guarded and not there is not "
+		    "made");
 	builder_step(b, STEP_COMMAND, sv_str(b->plan->path),
 		     SV("the command"))->flags = STEP_SYSTEM;
 }

@@ -64,6 +64,7 @@
 	STEP(JOIN, "join")		/* the thread: the host is gone */ \
 	STEP(GO, "go")			/* the parent's word */        \
 	STEP(CERTIFICATE, "certificate")                              \
+	STEP(KEEPER, "keeper")		/* names are made by pid 1 */  \
 	STEP(COMMAND, "command")
 
 #define PLAN_STEP_KIND(NAME, word) STEP_##NAME,
@@ -98,6 +99,14 @@ enum plan_stdio {
 	PLAN_STDIO_RELAY,	/* a socket: a pipe, and the caller relays */
 };
 
+/* What may not be made (creation.h). */
+struct creation_rule {
+	struct sv base;		/* at any depth below it; .n 0: tail is a path */
+	struct sv tail;		/* segments, between slashes; may be patterns */
+	struct sv why;		/* the statement */
+	bool is_default;	/* a `write` of the path itself lifts it */
+};
+
 struct plan {
 	struct arena arena;
 	struct step *steps;
@@ -109,6 +118,13 @@ struct plan {
 	uid_t uid, host_uid;
 	gid_t gid, host_gid;
 	bool as_root;			/* started by root: ids are mapped */
+
+	/* Names that do not exist and are to stay so; none without something
+	 * that can be written. */
+	struct creation_rule *creation;
+	size_t creation_n, creation_cap;
+	struct sv *lifted;		/* by a `write` of just that path */
+	size_t lifted_n, lifted_cap;
 
 	/* The command; all pointers are into the arena. */
 	const char *path;		/* absolute, inside */

@@ -256,6 +256,16 @@ int sandbox_go(struct sandbox *sb, struct sv ca_pem, struct err *e)
 	return expect(sb, CONTROL_RUNNING, e);
 }
 
+/* "PATH NUL RULE". */
+static void take_refused(struct sandbox_event *ev)
+{
+	struct sv tail = sv_of(heard.tail, heard.tail_n);
+
+	ev->path = sv_head(tail, sv_find(tail, '\0'));
+	ev->rule = sv_from(tail, ev->path.n + 1);
+	ev->kind = SANDBOX_REFUSED;
+}
+
 struct sandbox_event sandbox_next(struct sandbox *sb)
 {
 	struct err e;
@@ -270,6 +280,8 @@ struct sandbox_event sandbox_next(struct sandbox *sb)
 		ev.kind = SANDBOX_STOPPED;
 	else if (rc > 0 && heard.note.kind == CONTROL_FAILED)
 		ev.kind = SANDBOX_BROKEN;
+	else if (rc > 0 && heard.note.kind == CONTROL_REFUSED)
+		take_refused(&ev);
 	if (rc > 0)
 		ev.value = heard.note.value;
 	sb->empty |= ev.kind == SANDBOX_EXITED;

@@ -10,10 +10,14 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <sys/socket.h>
 #include <termios.h>
 #include <unistd.h>
 
+#include "control.h"
+#include "filter_creation.h"
 #include "launch.h"
+#include "notify.h"
 #include "own.h"
 #include "process.h"
 
@@ -23,6 +27,7 @@ struct spawn {
 	const struct plan *plan;
 	const int *stdio_fd;
 	int slave_fd;
+	int keeper_fd;		/* the listener goes there; -1: there is none */
 	struct err err;		/* the child's word; kind 0: executed */
 	bool set_up;		/* what failed, if anything, was execve() */
 };
@@ -63,9 +68,25 @@ static int child_set_up(const struct spawn *s, struct err *e)
 	return 0;
 }
 
+/* The last thing before exec: from here on names are made by pid 1, which does
+ * nothing as long as it waits for us. */
+static int ask_from_now_on(const struct spawn *s, struct err *e)
+{
+	struct control_note note = { .kind = CONTROL_NONE };
+	auto_fd int fd = -1;
+
+	if (s->keeper_fd < 0)
+		return 0;
+	fd = notify_listen(filter_creation(), e);
+	if (fd < 0)
+		return -1;
+	return control_send_fds(s->keeper_fd, &note, &fd, 1, e);
+}
+
 static _Noreturn void child(struct spawn *s)
 {
-	if (child_set_up(s, &s->err) == 0) {
+	if (child_set_up(s, &s->err) == 0 &&
+	    ask_from_now_on(s, &s->err) == 0) {
 		s->set_up = true;
 		(void)execve(s->plan->path, s->plan->argv, s->plan->envp);
 		(void)err_sys(&s->err, "execute %s", s->plan->path);
@@ -83,11 +104,51 @@ static __attribute__((noinline)) pid_t start(struct spawn *s)
 	return pid;
 }
 
+/* Yama may forbid even an ancestor to read a path out of a process. */
+static int check_yama(struct err *e)
+{
+	auto_fd int fd = open("/proc/sys/kernel/yama/ptrace_scope",
+			      O_RDONLY | O_CLOEXEC);
+	char level;
+
+	if (fd < 0 || read(fd, &level, 1) != 1 || level < '2')
+		return 0;
+	return err_kind(e, ERR_SYS, "guarding names inside a write grant needs "
+			"kernel.yama.ptrace_scope to be 0 or 1, and it is %c",
+			level);
+}
+
+int spawn_keeper(struct init *in, const struct step *s, struct err *e)
+{
+	(void)s;
+	if (check_yama(e) < 0)
+		return -1;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0,
+		       in->keeper_fd) < 0)
+		return err_sys(e, "socketpair");
+	return 0;
+}
+
+/* What the child has sent before it executed. */
+static int take_listener(struct init *in, struct err *e)
+{
+	static struct control_in heard;
+
+	close_fd(&in->keeper_fd[1]);
+	if (control_receive(in->keeper_fd[0], &heard, false, e) < 0)
+		return -1;
+	close_fd(&in->keeper_fd[0]);
+	if (heard.fds_n != 1)
+		return err_kind(e, ERR_BUG, "the listener is missing");
+	return keeper_new(in->plan, heard.fds[0], in->control_fd, &in->keeper,
+			  e);
+}
+
 int spawn_command(struct init *in, const struct step *s, struct err *e)
 {
 	struct spawn spawn = {
 		.plan = in->plan, .stdio_fd = in->stdio_fd,
-		.slave_fd = in->pty.slave,
+		.slave_fd = in->pty.slave, .keeper_fd = in->keeper_fd[1],
 	};
 
 	(void)s;
@@ -97,7 +158,7 @@ int spawn_command(struct init *in, const struct step *s, struct err *e)
 	if (in->command < 0)
 		return err_sys(e, "make the command's process");
 	if (spawn.err.kind == ERR_NONE)
-		return 0;
+		return in->keeper_fd[0] < 0 ? 0 : take_listener(in, e);
 	*e = spawn.err;
 	if (spawn.set_up)
 		in->status = e->code == ENOENT || e->code == ENOTDIR ?

@@ -223,6 +223,9 @@ static int git_entry(struct walk *w, int dir_fd, const struct entry *entry,
 	if (!(look & LOOK_WRITE))
 		return 0;
 	if (look & LOOK_MODULES) {
+		if (sv_eq(entry->name, SV("HEAD")))
+			return guards_add_git_dir(w->b, builder_dup(w->b,
+						  area_parent(entry->path)), e);
 		if (is_module_guarded(entry))
 			return guards_add_found(w->b,
 						builder_dup(w->b, entry->path),

@@ -40,7 +40,7 @@ static const char *const open_below[] = { ".git", ".venv", "node_modules" };
 
 const char *const dotfile_guards[] = {
 	".git/hooks", ".git/config", ".git/config.worktree",
-	".git/info/attributes",
+	".git/info/attributes", ".git/commondir",
 	".envrc", ".vscode", ".idea", ".husky", ".devcontainer",
 	".pre-commit-config.yaml", ".mcp.json", ".dir-locals.el", ".vimrc",
 	".claude/settings.json", ".claude/settings.local.json",

@@ -97,6 +97,18 @@ int record_refused(struct warden *w, const struct msg_REFUSED *m,
 	return trail_commit(w->trail, e);
 }
 
+int record_guard(struct warden *w, struct sv path, struct sv rule,
+		 struct err *e)
+{
+	struct json *j = begin(w, "guard");
+
+	json_put_str(j, "verdict", "deny");
+	put_bounded(j, "path", path);
+	put_bounded(j, "rule", rule);
+	json_put_str(j, "reason", "what has this name would be run outside");
+	return trail_commit(w->trail, e);
+}
+
 int record_violation(struct warden *w, uint32_t conn, uint32_t id,
 		     const struct credential *c, struct sv where,
 		     struct sv host, struct err *e)

@@ -13,6 +13,9 @@ must_check int record_request(struct warden *w, const struct msg_REQUEST *m,
 			      struct err *e);
 must_check int record_refused(struct warden *w, const struct msg_REFUSED *m,
 			      struct err *e);
+/* A name that was not made inside, and the statement that says so. */
+must_check int record_guard(struct warden *w, struct sv path, struct sv rule,
+			    struct err *e);
 must_check int record_violation(struct warden *w, uint32_t conn, uint32_t id,
 				const struct credential *c, struct sv where,
 				struct sv host, struct err *e);

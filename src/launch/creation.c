@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* May something be made here?  See creation.h. */
+#include "creation.h"
+
+#include <limits.h>
+
+#include "area.h"
+#include "glob.h"
+#include "own.h"
+
+/* The first segment of *rest, which becomes what is behind it. */
+static struct sv take(struct sv *rest)
+{
+	struct sv segment;
+
+	while (rest->n && rest->p[0] == '/')
+		*rest = sv_from(*rest, 1);
+	segment = sv_head(*rest, sv_find(*rest, '/'));
+	*rest = sv_from(*rest, segment.n);
+	return segment;
+}
+
+static size_t count(struct sv path)
+{
+	size_t n = 0;
+
+	while (take(&path).n)
+		n++;
+	return n;
+}
+
+/* Characters that HFS+ does not see in a name (U+200B..200F, 202A..202E,
+ * 2060..206F, FEFF): how many bytes of one are here. */
+static size_t ignored(struct sv v)
+{
+	const unsigned char *p = (const unsigned char *)v.p;
+
+	if (v.n < 3)
+		return 0;
+	if (p[0] == 0xe2 && p[1] == 0x80 &&
+	    ((p[2] >= 0x8b && p[2] <= 0x8f) || (p[2] >= 0xaa && p[2] <= 0xae)))
+		return 3;
+	if (p[0] == 0xe2 && p[1] == 0x81 && p[2] >= 0xa0 && p[2] <= 0xaf)
+		return 3;
+	return p[0] == 0xef && p[1] == 0xbb && p[2] == 0xbf ? 3 : 0;
+}
+
+/* As a file system that ignores case would store it; short enough for one. */
+static struct sv fold(struct sv name, char ret[NAME_MAX + 1])
+{
+	size_t n = 0;
+
+	while (name.n && n < NAME_MAX) {
+		size_t skip = ignored(name);
+
+		if (!skip)
+			ret[n++] = ascii_lower(name.p[0]);
+		name = sv_from(name, skip ? skip : 1);
+	}
+	/* FAT and NTFS drop what they cannot store at the end. */
+	while (n > 1 && (ret[n - 1] == '.' || ret[n - 1] == ' '))
+		n--;
+	return sv_of(ret, n);
+}
+
+static bool segment_matches(struct sv pattern, struct sv name)
+{
+	char a[NAME_MAX + 1], b[NAME_MAX + 1];
+
+	return glob_match_segment(pattern, name) ||
+	       glob_match_segment(fold(pattern, a), fold(name, b));
+}
+
+/* Whether the segments of path are the first of the rule's; *all when they are
+ * the whole rule. */
+static bool begins(struct sv rule, struct sv path, bool *all)
+{
+	for (;;) {
+		struct sv name = take(&path), pattern;
+
+		if (!name.n)
+			break;
+		pattern = take(&rule);
+		if (!pattern.n || !segment_matches(pattern, name))
+			return false;
+	}
+	*all = take(&rule).n == 0;
+	return true;
+}
+
+/* The last n segments of path. */
+static struct sv last(struct sv path, size_t n)
+{
+	for (size_t skip = count(path) - n; skip; skip--)
+		(void)take(&path);
+	return path;
+}
+
+static bool matches(const struct creation_rule *r, struct sv path, bool tree)
+{
+	size_t depth, segments = count(r->tail);
+	bool all;
+
+	if (!r->base.n)
+		return begins(r->tail, path, &all) && (all || tree);
+	if (!area_strictly_contains(r->base, path))
+		return false;
+	path = sv_from(path, r->base.n);
+	depth = count(path);
+	for (size_t n = 1; n <= segments && n <= depth; n++)
+		if (begins(r->tail, last(path, n), &all) && (all || tree))
+			return true;
+	return false;
+}
+
+static bool is_lifted(const struct plan *plan, struct sv path)
+{
+	for (size_t i = 0; i < plan->lifted_n; i++)
+		if (sv_eq(plan->lifted[i], path))
+			return true;
+	return false;
+}
+
+const struct creation_rule *creation_refused(const struct plan *plan,
+					     struct sv path, bool tree)
+{
+	for (size_t i = 0; i < plan->creation_n; i++) {
+		const struct creation_rule *r = &plan->creation[i];
+
+		if (matches(r, path, tree) &&
+		    !(r->is_default && is_lifted(plan, path)))
+			return r;
+	}
+	return NULL;
+}

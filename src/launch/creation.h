@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Guards of what does not exist: no mount can hold a name that is not there, so
+ * making it is refused (keeper.h asks).
+ *
+ * A rule is a row of segments, each a name or a pattern, either the whole path
+ * or its end, at any depth below a write grant.  A name is also one under which
+ * another file system would know it: other case, characters that are ignored,
+ * trailing dots.
+ */
+#ifndef LAUNCH_CREATION_H
+#define LAUNCH_CREATION_H
+
+#include "plan.h"
+
+/*
+ * The rule that forbids that something gets this path, or NULL.  `tree` says
+ * that it may have something below it at once, as a directory that is renamed,
+ * or lead somewhere, as a link: then the path may not be the beginning of a
+ * guarded one either.  path is absolute and canonical.
+ */
+const struct creation_rule *creation_refused(const struct plan *plan,
+					     struct sv path, bool tree);
+
+#endif

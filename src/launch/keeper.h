@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The keeper of names: pid 1 carries out every call of the agent that makes one,
+ * so that a guarded name that does not exist stays so (creation.h).
+ *
+ * A call stops in the kernel until it is answered (notify.h).  Whoever would
+ * look at its arguments and let it go on could be shown one path and have the
+ * kernel read another; so the path is read once, followed by descriptors
+ * (descent.h), decided on, and the call is made here, with the caller's umask.
+ * pid 1 can stand in for the agent because it is no more than the agent: the
+ * same ids, no capability, the same filter, the same Landlock domain.  It is an
+ * ancestor of all of them, which is what Yama wants to be shown their memory.
+ *
+ * It does not block: a FIFO that nobody reads yet is asked again and again.
+ */
+#ifndef LAUNCH_KEEPER_H
+#define LAUNCH_KEEPER_H
+
+#include "plan.h"
+
+struct keeper;
+
+/* Only where the policy lets something be written; plan is borrowed. */
+must_check int keeper_new(const struct plan *plan, int listener_fd,
+			  int control_fd, struct keeper **ret, struct err *e);
+/* For these three k may be NULL, and then there is nothing to do. */
+int keeper_listener(const struct keeper *k);	/* -1: none */
+/* How long to wait before keeper_retry(), -1 for ever. */
+int keeper_timeout_ms(const struct keeper *k);
+void keeper_retry(struct keeper *k);
+/* One call; when the listener is readable. */
+must_check int keeper_serve(struct keeper *k, struct err *e);
+
+#endif

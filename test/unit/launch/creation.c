@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "creation.h"
+
+#include "own.h"
+#include "tap.h"
+
+static struct creation_rule rules[] = {
+	{ .base = { "/ws", 3 }, .tail = { ".envrc", 6 }, .is_default = true },
+	{ .base = { "/ws", 3 }, .tail = { ".claude/settings.json", 21 },
+	  .is_default = true },
+	{ .tail = { "/ws/repo/.git/hooks", 19 }, .is_default = true },
+	{ .base = { "/ws", 3 }, .tail = { "/*.sh", 5 } },
+	{ .base = { "/ws/ci", 6 }, .tail = { "/jobs/*/run", 11 } },
+};
+static struct sv lifted[] = { { "/ws/a/.envrc", 12 }, { "/ws/x.sh", 8 } };
+static const struct plan plan = {
+	.creation = rules, .creation_n = countof(rules),
+	.lifted = lifted, .lifted_n = countof(lifted),
+};
+
+static bool refused(const char *path, bool tree)
+{
+	return creation_refused(&plan, sv_str(path), tree) != NULL;
+}
+
+static void test_a_name_at_any_depth(void)
+{
+	CHECK(refused("/ws/.envrc", false));
+	CHECK(refused("/ws/a/b/.envrc", false));
+	CHECK(!refused("/ws/.envrc2", false));
+	CHECK(!refused("/ws/x.envrc", false));
+	CHECK(!refused("/ws/.envrc/x", false));
+	CHECK(!refused("/other/.envrc", false));
+	CHECK(!refused("/wsx/.envrc", false));
+	CHECK(!refused("/.envrc", false));
+}
+
+static void test_two_segments_and_their_beginning(void)
+{
+	CHECK(refused("/ws/a/.claude/settings.json", false));
+	CHECK(!refused("/ws/a/.claude", false));
+	CHECK(refused("/ws/a/.claude", true));
+	CHECK(!refused("/ws/a/settings.json", true));
+	CHECK(!refused("/ws/.claude/other.json", true));
+}
+
+static void test_a_whole_path_and_what_leads_to_it(void)
+{
+	CHECK(refused("/ws/repo/.git/hooks", false));
+	CHECK(!refused("/ws/other/.git/hooks", false));
+	CHECK(!refused("/ws/repo/.git/hooks/x", false));
+	CHECK(!refused("/ws/repo/.git", false));
+	CHECK(refused("/ws/repo/.git", true));
+	CHECK(refused("/ws/repo", true));
+	CHECK(!refused("/ws/repo2", true));
+}
+
+static void test_patterns(void)
+{
+	CHECK(refused("/ws/run.sh", false));
+	CHECK(refused("/ws/a/b/run.sh", false));
+	CHECK(!refused("/ws/run.sh.txt", false));
+	CHECK(refused("/ws/ci/jobs/one/run", false));
+	CHECK(refused("/ws/ci/a/jobs/one/run", false));
+	CHECK(!refused("/ws/ci/jobs/one/walk", false));
+	CHECK(refused("/ws/ci/jobs/one", true));
+	CHECK(refused("/ws/ci/jobs", true));
+	CHECK(!refused("/ws/jobs", true));
+}
+
+static void test_names_that_are_the_same_elsewhere(void)
+{
+	CHECK(refused("/ws/.ENVRC", false));
+	CHECK(refused("/ws/.envrc.", false));
+	CHECK(refused("/ws/.envrc. .", false));
+	CHECK(refused("/ws/.env\u200crc", false));
+	CHECK(refused("/ws/\ufeff.envrc", false));
+	CHECK(refused("/ws/.Claude/Settings.JSON", false));
+	CHECK(refused("/ws/RUN.SH", false));
+	CHECK(!refused("/ws/.env.rc", false));
+	CHECK(!refused("/ws/.envr\xe2\x80", false));
+}
+
+static void test_only_a_default_is_lifted(void)
+{
+	CHECK(!refused("/ws/a/.envrc", false));
+	CHECK(refused("/ws/b/.envrc", false));
+	CHECK(refused("/ws/x.sh", false));
+}
+
+int main(void)
+{
+	RUN(test_a_name_at_any_depth);
+	RUN(test_two_segments_and_their_beginning);
+	RUN(test_a_whole_path_and_what_leads_to_it);
+	RUN(test_patterns);
+	RUN(test_names_that_are_the_same_elsewhere);
+	RUN(test_only_a_default_is_lifted);
+	return tap_done();
+}
