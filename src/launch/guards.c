@@ -17,6 +17,7 @@
 
 #include "area.h"
 #include "dotfiles.h"
+#include "glob.h"
 
 #define DEFAULT SV("guarded by default")
 
@@ -166,12 +167,15 @@ int guards_add_default(struct builder *b, struct sv dir, struct sv name,
 {
 	for (const char *const *at = dotfile_guards; *at; at++) {
 		struct sv guard = sv_str(*at), path;
+		size_t first = sv_find(guard, '/');
 		struct path_identity identity;
 		int found;
 
-		if (!area_contains(name, guard))
+		if (!glob_match_segment(sv_head(guard, first), name))
 			continue;
-		path = builder_printf(b, "%.*s/%s", SV_FMT(dir), *at);
+		path = builder_printf(b, "%.*s/%.*s%.*s", SV_FMT(dir),
+				      SV_FMT(name),
+				      SV_FMT(sv_from(guard, first)));
 		if (is_lifted(b, path))
 			continue;
 		found = look(b, path, &identity, e);

@@ -175,7 +175,7 @@ static int guard_entry(struct walk *w, const struct entry *entry,
 	if (g)
 		return guards_add(w->b, builder_dup(w->b, entry->path),
 				  g->text, e);
-	if (entry->name.p[0] != '.')
+	if (!dotfile_begins_guard(entry->name))
 		return 0;
 	return guards_add_default(w->b,
 				  builder_dup(w->b, area_parent(entry->path)),

@@ -38,13 +38,40 @@ static const char *const shown[] = {
 
 static const char *const open_below[] = { ".git", ".venv", "node_modules" };
 
+/* What a tool outside runs, or lets decide what it runs, without being asked for
+ * that file.  Not what a person runs by name (a Makefile, a package's scripts):
+ * to write these is an agent's work. */
 const char *const dotfile_guards[] = {
+	/* any git command */
 	".git/hooks", ".git/config", ".git/config.worktree",
-	".git/info/attributes", ".git/commondir",
-	".envrc", ".vscode", ".idea", ".husky", ".devcontainer",
-	".pre-commit-config.yaml", ".mcp.json", ".dir-locals.el", ".vimrc",
-	".claude/settings.json", ".claude/settings.local.json",
-	".claude/hooks", ".codex/config.toml", ".gemini/settings.json",
+	".git/info/attributes", ".git/commondir", ".gitconfig", ".husky",
+	".lefthook", "lefthook.yml", ".pre-commit-config.yaml",
+	/* opening the folder in an editor */
+	".vscode", ".idea", ".zed", ".fleet", ".devcontainer", ".nvim.lua",
+	".nvimrc", ".exrc", ".vimrc", ".gvimrc", ".dir-locals.el",
+	".dir-locals-2.el", "*.code-workspace", "*.sublime-project",
+	/* ... or with an agent */
+	".mcp.json", ".claude/settings.json", ".claude/settings.local.json",
+	".claude/hooks", ".claude/commands", ".claude/agents",
+	".claude/skills", ".codex", ".gemini/settings.json",
+	".gemini/extensions", ".opencode", "opencode.json", ".cursor",
+	".windsurf", ".continue", ".roo", ".kiro", ".aider.conf.yml",
+	/* entering it, or starting a shell */
+	".envrc", ".mise.toml", ".mise", ".bashrc", ".bash_profile",
+	".bash_login", ".bash_logout", ".bash_aliases", ".profile", ".zshrc",
+	".zshenv", ".zprofile", ".zlogin", ".zlogout", ".inputrc",
+	".config/fish", ".tmux.conf", ".screenrc", ".ssh",
+	/* a desktop's session */
+	".xprofile", ".xinitrc", ".xsession", ".xsessionrc",
+	".config/autostart", ".config/systemd", ".config/environment.d",
+	".local/share/applications", ".local/bin",
+	/* programs that read the current directory or the home */
+	".curlrc", ".wgetrc", ".gdbinit", ".lldbinit", ".pdbrc", ".perldb",
+	/* continuous integration */
+	".github/workflows", ".github/actions", ".gitlab-ci.yml", ".circleci",
+	".travis.yml", ".buildkite", ".drone.yml", ".woodpecker",
+	".woodpecker.yml", "Jenkinsfile", "azure-pipelines.yml",
+	"bitbucket-pipelines.yml",
 	NULL,
 };
 
@@ -61,5 +88,17 @@ bool dotfile_is_open(struct sv name)
 	for (size_t i = 0; i < sizeof open_below / sizeof open_below[0]; i++)
 		if (sv_eq(sv_str(open_below[i]), name))
 			return true;
+	return false;
+}
+
+bool dotfile_begins_guard(struct sv name)
+{
+	for (const char *const *at = dotfile_guards; *at; at++) {
+		struct sv guard = sv_str(*at);
+
+		if (glob_match_segment(sv_head(guard, sv_find(guard, '/')),
+				       name))
+			return true;
+	}
 	return false;
 }

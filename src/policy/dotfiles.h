@@ -19,8 +19,10 @@ bool dotfile_is_shown(struct sv name);
 bool dotfile_is_open(struct sv name);
 
 /* Guarded wherever they are in a write grant: paths relative to a directory of
- * it, each starting with one of the names; ended by NULL.  A `.git` that is a
- * file (a linked worktree) is guarded itself. */
+ * it, or patterns of one name; ended by NULL.  A `.git` that is a file (a linked
+ * worktree) is guarded itself. */
 extern const char *const dotfile_guards[];
+/* Is it the first name of one of them? */
+bool dotfile_begins_guard(struct sv name);
 
 #endif

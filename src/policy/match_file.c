@@ -8,6 +8,7 @@
 #include "match_file.h"
 
 #include "dotfiles.h"
+#include "glob.h"
 #include "filepath.h"
 #include "statement.h"
 #include "text_form.h"
@@ -137,6 +138,17 @@ static size_t find_masked(const struct decision *d, size_t area_n)
 	return 0;
 }
 
+/* How much of the path that guard is; 0: it is not.  One that is a pattern has
+ * one segment. */
+static size_t guard_prefix(struct sv guard, struct sv path)
+{
+	struct sv first = sv_head(path, sv_find(path, '/'));
+
+	if (glob_is_pattern(guard))
+		return glob_match_segment(guard, first) ? first.n : 0;
+	return is_below_or_at(path, guard) ? guard.n : 0;
+}
+
 /* The default guard that the path is at or below, as a prefix; 0 for none. */
 static size_t find_default_guard(const struct decision *d, size_t area_n)
 {
@@ -147,11 +159,11 @@ static size_t find_default_guard(const struct decision *d, size_t area_n)
 		struct sv rest = sv_from(path, at + 1);
 
 		for (const char *const *g = dotfile_guards; *g; g++) {
-			size_t end = at + 1 + strlen(*g);
+			size_t n = guard_prefix(sv_str(*g), rest);
 
-			if (is_below_or_at(rest, sv_str(*g)) &&
-			    !is_named(d->p, GRANT_WRITE, sv_head(path, end)))
-				return end;
+			if (n && !is_named(d->p, GRANT_WRITE,
+					   sv_head(path, at + 1 + n)))
+				return at + 1 + n;
 		}
 	}
 	return 0;

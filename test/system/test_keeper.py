@@ -11,8 +11,10 @@ WRITE = ["--write", "."]
 NAMES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "names.py")
 GUARDED = [".envrc", ".vscode", ".idea", ".husky", ".devcontainer",
            ".pre-commit-config.yaml", ".mcp.json", ".dir-locals.el", ".vimrc",
-           ".claude/settings.json", ".claude/hooks", ".codex/config.toml",
-           ".gemini/settings.json"]
+           ".claude/settings.json", ".claude/hooks",
+           ".gemini/settings.json", ".github/workflows", ".gitlab-ci.yml",
+           "Jenkinsfile", "x.code-workspace", ".bashrc", ".zshenv",
+           ".config/autostart", ".local/bin", ".gdbinit", ".cursor", ".codex"]
 
 
 def repository(path):
