@@ -332,3 +332,14 @@ def test_without_a_write_grant_nobody_is_asked(stockade):
 def test_the_private_home_may_have_such_names(stockade):
     stockade.sh("touch /tmp/.envrc ~/.vimrc && mkdir ~/.vscode",
                 flags=WRITE).ok()
+
+
+def test_a_program_is_told_that_its_own_landlock_would_not_hold(stockade):
+    script = """
+import ctypes
+libc = ctypes.CDLL(None, use_errno=True)
+print(libc.syscall(444, None, 0, 1) > 0, ctypes.get_errno())"""
+    inside = stockade.run("python3", "-c", script, flags=WRITE).ok()
+    assert inside.out.split() == ["False", "38"]
+    inside = stockade.run("python3", "-c", script).ok()
+    assert inside.out.split() == ["True", "0"]
