@@ -279,7 +279,7 @@ static int try_landlock(char *note, struct err *e)
 
 static int try_seccomp(char *note, struct err *e)
 {
-	if (filter_apply(e) < 0)
+	if (filter_apply(false, e) < 0)
 		return -1;
 	if (unshare(CLONE_NEWUSER) == 0 || errno != EPERM)
 		return err_kind(e, ERR_UNSUPP, "the filter forbids nothing");

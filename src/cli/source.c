@@ -10,10 +10,12 @@
 #include <unistd.h>
 
 #include "io.h"
+#include "narrow.h"
 #include "nearest.h"
 #include "own.h"
 #include "parse.h"
 #include "program.h"
+#include "statement.h"
 #include "trust.h"
 
 /* Everything that the places are looked up with. */
@@ -313,6 +315,62 @@ static int load_user(struct places *p, struct err *e)
 	return got;
 }
 
+/* A profile may not open anything, but it is guarded as a policy is: what the
+ * next run may do is not for this one to say. */
+static int load_filter(struct places *p, struct syscalls_rule *r,
+		       struct seccomp_filter *ret, struct err *e)
+{
+	auto_buf struct buf text = buf_new(POLICY_TEXT_MAX);
+	struct arena *a = &p->policy->arena;
+	const char *path = arena_str(a, r->path);
+	struct syscall_profile *profile = arena_make(a, struct syscall_profile);
+	int got;
+
+	if (!path || !profile)
+		return err_kind(e, ERR_LIMIT, "the policy is too large");
+	got = read_policy(p, path, true, &text, e);
+	if (got == 0 && !r->optional)
+		return err_kind(e, ERR_POLICY, "%.*s does not exist; `syscalls? "
+				"FILE` makes it optional",
+				SV_FMT(name_tail(r->path)));
+	if (got <= 0)
+		return got;
+	if (syscall_profile_parse(buf_sv(&text), r->path, a, profile, e) < 0 ||
+	    narrow_profile(profile, name_tail(r->path), p->policy->debug, a,
+			   ret, e) < 0)
+		return -1;
+	return 1;
+}
+
+static int load_filters(struct places *p, struct err *e)
+{
+	struct policy *policy = p->policy;
+
+	for (size_t i = 0; i < policy->syscalls_n; i++) {
+		struct syscalls_rule *r = &policy->syscalls[i];
+		struct seccomp_filter *f = arena_make(&policy->arena,
+						      struct seccomp_filter);
+		int got = 1;
+
+		if (!f)
+			return err_kind(e, ERR_LIMIT, "the policy is too large");
+		if (!r->strict)
+			got = load_filter(p, r, f, e);
+		else if (narrow_strict(policy->debug, &policy->arena, f, e) < 0)
+			return -1;
+		if (got < 0)
+			return -1;
+		if (got == 0)
+			continue;
+		r->filter = f;
+		if (narrow_compile(f, r->strict ? SV("syscalls strict") :
+				   name_tail(r->path), &policy->arena,
+				   &r->program, e) < 0)
+			return -1;
+	}
+	return 0;
+}
+
 int source_load(const struct source_options *o, struct policy *ret,
 		struct err *e)
 {
@@ -324,7 +382,9 @@ int source_load(const struct source_options *o, struct policy *ret,
 	if ((o->files_n ? load_files(&p, o, e) : load_project(&p, e)) < 0 ||
 	    load_user(&p, e) < 0)
 		return -1;
-	return policy_check(ret, e);
+	if (policy_check(ret, e) < 0)
+		return -1;
+	return load_filters(&p, e);
 }
 
 int source_folders(struct arena *a, struct sv ret[2], struct err *e)

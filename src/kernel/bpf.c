@@ -6,12 +6,12 @@ enum { JUMP_MAX = 255 };
 
 static unsigned emit(struct bpf *b, struct sock_filter instruction)
 {
-	if (b->n == BPF_LENGTH_MAX) {
+	if (b->n == b->max) {
 		b->full = true;
 		return b->n;
 	}
 	b->n++;
-	b->code[BPF_LENGTH_MAX - b->n] = instruction;
+	b->code[b->max - b->n] = instruction;
 	return b->n;
 }
 
@@ -63,9 +63,9 @@ unsigned bpf_test(struct bpf *b, uint16_t code, uint32_t value, unsigned yes,
 int bpf_program(struct bpf *b, struct sock_fprog *ret, struct err *e)
 {
 	if (b->full || b->n == 0)
-		return err_kind(e, ERR_BUG, "a filter of more than %d "
-				"instructions", BPF_LENGTH_MAX);
+		return err_kind(e, ERR_BUG, "a filter of more than %u "
+				"instructions", b->max);
 	ret->len = (unsigned short)b->n;
-	ret->filter = b->code + BPF_LENGTH_MAX - b->n;
+	ret->filter = b->code + b->max - b->n;
 	return 0;
 }

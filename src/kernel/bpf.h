@@ -18,15 +18,22 @@
 
 #include "err.h"
 
-/* Twice the longest; a page, since it is on the stack of whoever fills it. */
-enum { BPF_LENGTH_MAX = 512 };
+enum {
+	/* Twice the longest of our own; a page, which is on the stack. */
+	BPF_LENGTH_MAX = 512,
+	/* What the kernel takes. */
+	BPF_LENGTH_LIMIT = 4096,
+};
 
 struct bpf {
-	/* Filled from the end: the program is code[BPF_LENGTH_MAX - n ...]. */
-	struct sock_filter code[BPF_LENGTH_MAX];
+	/* Borrowed; filled from the end: the program is code[max - n ...]. */
+	struct sock_filter *code;
+	unsigned max;
 	unsigned n;
 	bool full;
 };
+#define BPF_IN(array) \
+	{ .code = (array), .max = sizeof(array) / sizeof(array)[0] }
 
 /* Emits one instruction in front of all others; returns its place. */
 unsigned bpf_load(struct bpf *b, uint32_t offset);

@@ -314,19 +314,26 @@ static const struct seccomp_rule agent_rules[] = {
 #endif
 };
 
-static const struct seccomp_filter agent = {
-	.rules = agent_rules, .n = countof(agent_rules), .fallback = ABSENT,
+#define AGENT \
+	.rules = agent_rules, .n = countof(agent_rules), .fallback = ABSENT
+
+static const uint16_t debug_calls[] = {
+	SYS_ptrace, SYS_process_vm_readv, SYS_process_vm_writev, SYS_kcmp,
+};
+static const struct seccomp_filter agent = { AGENT }, agent_debug = {
+	AGENT, .opened = debug_calls, .opened_n = countof(debug_calls),
 };
 
-const struct seccomp_filter *filter_agent(void)
+const struct seccomp_filter *filter_agent(bool debug)
 {
-	return &agent;
+	return debug ? &agent_debug : &agent;
 }
 
-int filter_apply(struct err *e)
+int filter_apply(bool debug, struct err *e)
 {
 	/* Not for a thread that still builds the root. */
-	if (caps_no_new_privs(e) < 0 || seccomp_install(&agent, false, e) < 0)
+	if (caps_no_new_privs(e) < 0 ||
+	    seccomp_install(filter_agent(debug), false, e) < 0)
 		return err_ctx(e, "the agent's filter");
 	return 0;
 }

@@ -10,11 +10,28 @@
 #define KERNEL_FILTER_H
 
 #include "seccomp.h"
+#include "sv.h"
 
-/* The agent's filter; static storage. */
-const struct seccomp_filter *filter_agent(void);
+/*
+ * The agent's filter; static storage.  With `debug` processes may trace each
+ * other: the kernel still asks whether this one may trace that one, and in a
+ * pid namespace of their own there are no others.
+ */
+const struct seccomp_filter *filter_agent(bool debug);
+/* Does it refuse that call, whatever the arguments? */
+bool filter_refuses(const struct seccomp_filter *f, uint32_t nr);
 
-/* Installs it on the calling process: the last step before exec. */
-must_check int filter_apply(struct err *e);
+/*
+ * `syscalls strict`: what ordinary programs need and no more, for behind the
+ * agent's filter.  The arguments are left to that one.  rules has room for as
+ * many as that has.
+ */
+void filter_strict(bool debug, struct seccomp_rule *rules,
+		   struct seccomp_filter *ret);
+
+/* Installs the agent's filter on the calling process. */
+must_check int filter_apply(bool debug, struct err *e);
+/* And behind it one more, given as instructions: the last step before exec. */
+must_check int filter_narrow(struct sv program, struct err *e);
 
 #endif

@@ -50,7 +50,8 @@ int notify_listen(const struct seccomp_filter *filter, struct err *e)
 {
 	const unsigned long flags = SECCOMP_FILTER_FLAG_NEW_LISTENER |
 				    SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV;
-	struct bpf program;
+	struct sock_filter code[BPF_LENGTH_MAX];
+	struct bpf program = BPF_IN(code);
 	struct sock_fprog prog;
 	long fd;
 

@@ -87,7 +87,8 @@ static unsigned place_load(struct compiler *c, const struct seccomp_check *k)
 	if (load_mask(k))
 		bpf_and(c->bpf, load_mask(k));
 	return bpf_load(c->bpf, (uint32_t)(offsetof(struct seccomp_data, args) +
-					   8U * k->arg));
+					   8U * (k->arg % SECCOMP_HIGH) +
+					   4U * (k->arg / SECCOMP_HIGH)));
 }
 
 /* Where to go on at `to` after the check `from`, or at first (NULL). */
@@ -114,6 +115,18 @@ static struct entry place_test(struct compiler *c,
 		break;
 	case SECCOMP_ANY:
 		bpf_test(c->bpf, BPF_JSET, k->mask, match, miss);
+		break;
+	case SECCOMP_GT:
+		bpf_test(c->bpf, BPF_JGT, k->value, match, miss);
+		break;
+	case SECCOMP_GE:
+		bpf_test(c->bpf, BPF_JGE, k->value, match, miss);
+		break;
+	case SECCOMP_LT:
+		bpf_test(c->bpf, BPF_JGE, k->value, miss, match);
+		break;
+	case SECCOMP_LE:
+		bpf_test(c->bpf, BPF_JGT, k->value, miss, match);
 		break;
 	case SECCOMP_END:
 		break;
@@ -247,6 +260,9 @@ static int find_outcomes(struct compiler *c,
 		if (c->end <= r->nr)
 			c->end = r->nr + 1;
 	}
+	for (size_t i = 0; i < filter->opened_n; i++)
+		c->outcome_of[filter->opened[i]] =
+			(uint8_t)find_outcome(c, VERDICT_ALLOW, NULL);
 	for (unsigned nr = 0; nr <= c->end; nr++)
 		if (!c->outcome_of[nr])
 			c->outcome_of[nr] = (uint8_t)fallback;
@@ -304,7 +320,7 @@ int seccomp_compile(const struct seccomp_filter *filter, struct bpf *ret,
 	struct compiler c = { .bpf = ret };
 	unsigned kill, start;
 
-	if (filter->fallback == VERDICT_ALLOW)
+	if (filter->fallback == VERDICT_ALLOW && !filter->narrows)
 		return err_kind(e, ERR_BUG, "a filter that allows by default");
 	ret->n = 0;
 	ret->full = false;
@@ -317,9 +333,16 @@ int seccomp_compile(const struct seccomp_filter *filter, struct bpf *ret,
 	bpf_test(ret, BPF_JEQ, NATIVE_ARCH, start, kill);
 	bpf_load(ret, offsetof(struct seccomp_data, arch));
 	if (ret->full)
-		return err_kind(e, ERR_BUG, "a filter of more than %d "
-				"instructions or %d outcomes", BPF_LENGTH_MAX,
+		return err_kind(e, ERR_BUG, "a filter of more than %u "
+				"instructions or %d outcomes", ret->max,
 				OUTCOMES_MAX);
+	return 0;
+}
+
+int seccomp_add(const struct sock_fprog *prog, struct err *e)
+{
+	if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, prog) < 0)
+		return err_feature(e, "seccomp", "3.17", "add a filter");
 	return 0;
 }
 
@@ -327,7 +350,8 @@ int seccomp_install(const struct seccomp_filter *filter, bool all_threads,
 		    struct err *e)
 {
 	unsigned flags = all_threads ? SECCOMP_FILTER_FLAG_TSYNC : 0;
-	struct bpf program;
+	struct sock_filter code[BPF_LENGTH_MAX];
+	struct bpf program = BPF_IN(code);
 	struct sock_fprog prog;
 	long rc;
 

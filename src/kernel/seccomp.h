@@ -8,9 +8,10 @@
  * which cannot be "allow".
  *
  * Arguments are compared by their low 32 bits.  That is exact for every
- * argument that the rules look at: each is an int, an unsigned int or a
+ * argument that our own rules look at: each is an int, an unsigned int or a
  * bit set of which the kernel itself drops the high half, so that garbage in
- * the high half must not make a difference.
+ * the high half must not make a difference.  Rules that others wrote may also
+ * look at the high half.
  */
 #ifndef KERNEL_SECCOMP_H
 #define KERNEL_SECCOMP_H
@@ -38,13 +39,20 @@ enum seccomp_op {
 	SECCOMP_EQ,		/* (arg & mask) == value */
 	SECCOMP_NE,		/* (arg & mask) != value */
 	SECCOMP_ANY,		/* (arg & mask) != 0; value is not used */
+	SECCOMP_GT,		/* (arg & mask) > value, and so on */
+	SECCOMP_GE,
+	SECCOMP_LT,
+	SECCOMP_LE,
 };
+
+/* Added to a check's argument: its high 32 bits. */
+enum { SECCOMP_HIGH = 8 };
 
 /* One comparison.  With `and` the group goes on with the next one; the last
  * of a group has the verdict for when all of it matches. */
 struct seccomp_check {
 	uint8_t op;		/* enum seccomp_op; SECCOMP_END ends the list */
-	uint8_t arg;		/* 0..5 */
+	uint8_t arg;		/* 0..5, with SECCOMP_HIGH */
 	bool and;
 	uint32_t mask;		/* 0 means all bits */
 	uint32_t value;
@@ -62,11 +70,18 @@ struct seccomp_filter {
 	const struct seccomp_rule *rules;	/* in any order, no number twice */
 	size_t n;
 	uint32_t fallback;	/* for a number without a rule, and x32 */
+	/* Numbers of rules that allow after all, whatever they say. */
+	const uint16_t *opened;
+	size_t opened_n;
+	/* Another one is in force already, so that this may allow the rest. */
+	bool narrows;
 };
 
 /* Any other architecture than the native one kills the process. */
 must_check int seccomp_compile(const struct seccomp_filter *filter,
 			       struct bpf *ret, struct err *e);
+/* The instructions alone, behind another filter; for the calling thread. */
+must_check int seccomp_add(const struct sock_fprog *prog, struct err *e);
 /* For the caller, or every thread of its process; needs no_new_privs. */
 must_check int seccomp_install(const struct seccomp_filter *filter,
 			       bool all_threads, struct err *e);

@@ -130,7 +130,24 @@ int confinement_landlock(struct init *in, const struct step *s, struct err *e)
 
 int confinement_seccomp(struct init *in, const struct step *s, struct err *e)
 {
-	(void)in;
 	(void)s;
-	return filter_apply(e);
+	return filter_apply(in->plan->debug, e);
+}
+
+/* For the command alone, which enters it last: pid 1 has work that nobody knew
+ * of who wrote a profile. */
+int confinement_syscalls(struct init *in, const struct step *s, struct err *e)
+{
+	if (in->narrow_n == POLICY_SYSCALLS_MAX)
+		return err_kind(e, ERR_BUG, "more than %d", POLICY_SYSCALLS_MAX);
+	in->narrow[in->narrow_n++] = s->source;
+	return 0;
+}
+
+int confinement_narrow(const struct init *in, struct err *e)
+{
+	for (size_t i = 0; i < in->narrow_n; i++)
+		if (filter_narrow(in->narrow[i], e) < 0)
+			return err_ctx(e, "syscalls");
+	return 0;
 }

@@ -133,6 +133,7 @@ static int (*const apply[STEP_KINDS])(struct init *in, const struct step *s,
 	[STEP_GO] = init_go,
 	[STEP_CERTIFICATE] = special_certificate,
 	[STEP_KEEPER] = spawn_keeper,
+	[STEP_SYSCALLS] = confinement_syscalls,
 	[STEP_COMMAND] = spawn_command,
 };
 

@@ -10,6 +10,7 @@
 
 #include "keeper.h"
 #include "plan.h"
+#include "policy.h"
 #include "pty.h"
 
 struct init {
@@ -33,6 +34,8 @@ struct init {
 	bool *held;		/* by step: it is mounted still */
 	int keeper_fd[2];	/* the listener comes this way (STEP_KEEPER) */
 	struct keeper *keeper;	/* NULL: names are made without asking */
+	struct sv narrow[POLICY_SYSCALLS_MAX];	/* programs for the command */
+	size_t narrow_n;
 	pid_t command;
 	int status;		/* of the run, when a step fails: LAUNCH_* */
 };
@@ -74,6 +77,9 @@ INIT_STEP(confinement_forget);
 INIT_STEP(confinement_capabilities);
 INIT_STEP(confinement_landlock);
 INIT_STEP(confinement_seccomp);
+INIT_STEP(confinement_syscalls);
+/* In the command's process, before it is executed: what those steps named. */
+must_check int confinement_narrow(const struct init *in, struct err *e);
 /* thread.c */
 INIT_STEP(thread_start);
 INIT_STEP(thread_join);

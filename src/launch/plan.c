@@ -69,6 +69,26 @@ static void add(struct builder *b, enum step_kind kind, const char *why)
 	builder_step(b, kind, SV(""), sv_str(why))->flags = STEP_SYSTEM;
 }
 
+/* An optional profile that is not there has no program. */
+static int check_syscalls(const struct builder *b, struct err *e)
+{
+	for (size_t i = 0; i < b->policy->syscalls_n; i++) {
+		const struct syscalls_rule *r = &b->policy->syscalls[i];
+
+		if (r->program.n == 0 && !r->optional)
+			return err_kind(e, ERR_BUG, "%.*s: no filter was made",
+					SV_FMT(sv_head(r->text, 100)));
+	}
+	return 0;
+}
+
+static void plan_syscalls(struct builder *b, const struct syscalls_rule *r)
+{
+	if (r->program.n)
+		builder_step(b, STEP_SYSCALLS, SV(""), r->text)->source =
+			r->program;
+}
+
 /* From the tree that is built to the command that runs. */
 static void plan_end(struct builder *b)
 {
@@ -94,6 +114,8 @@ static void plan_end(struct builder *b)
 	if (b->plan->creation_n)
 		add(b, STEP_KEEPER, "what is guarded and not there is not "
 		    "made");
+	for (size_t i = 0; i < b->policy->syscalls_n; i++)
+		plan_syscalls(b, &b->policy->syscalls[i]);
 	builder_step(b, STEP_COMMAND, sv_str(b->plan->path),
 		     SV("the command"))->flags = STEP_SYSTEM;
 }
@@ -138,6 +160,15 @@ struct plan *plan_new(const int stdio[3], struct err *e)
 	return b.plan;
 }
 
+void plan_debug(struct plan *plan)
+{
+	plan->debug = true;
+	for (size_t i = 0; i < plan->steps_n; i++)
+		if (plan->steps[i].kind == STEP_SECCOMP)
+			plan->steps[i].why =
+				SV("the agent's filter, with tracing (debug on)");
+}
+
 int plan_build(struct plan *plan, const struct policy *p,
 	       const struct launch_input *in, struct err *e)
 {
@@ -156,7 +187,7 @@ int plan_build(struct plan *plan, const struct policy *p,
 	    grants_plan(b, e) < 0 || refusals_check(b, e) < 0 ||
 	    guards_plan(b, e) < 0 || walk_plan(b, e) < 0 ||
 	    areas_mount(b, e) < 0 || idmap_plan(b, e) < 0 ||
-	    template_plan(b, e) < 0)
+	    template_plan(b, e) < 0 || check_syscalls(b, e) < 0)
 		return -1;
 	plan_end(b);
 	if (b->full)

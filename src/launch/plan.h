@@ -65,6 +65,7 @@
 	STEP(GO, "go")			/* the parent's word */        \
 	STEP(CERTIFICATE, "certificate")                              \
 	STEP(KEEPER, "keeper")		/* names are made by pid 1 */  \
+	STEP(SYSCALLS, "syscalls")	/* fewer of them; source: a program */ \
 	STEP(COMMAND, "command")
 
 #define PLAN_STEP_KIND(NAME, word) STEP_##NAME,
@@ -134,6 +135,7 @@ struct plan {
 	enum plan_stdio stdio[3];
 	bool wants_ca;
 	bool wants_pty;
+	bool debug;			/* the agent may trace its own */
 
 	pid_t holder;			/* to be reaped: plan_settle() */
 	int status;			/* after a failure: LAUNCH_* */

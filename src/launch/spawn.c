@@ -24,6 +24,7 @@
 enum { STDIO_PARK = 16 };
 
 struct spawn {
+	const struct init *init;
 	const struct plan *plan;
 	const int *stdio_fd;
 	int slave_fd;
@@ -86,7 +87,9 @@ static int ask_from_now_on(const struct spawn *s, struct err *e)
 static _Noreturn void child(struct spawn *s)
 {
 	if (child_set_up(s, &s->err) == 0 &&
-	    ask_from_now_on(s, &s->err) == 0) {
+	    ask_from_now_on(s, &s->err) == 0 &&
+	    /* Last, for it may forbid what the others need. */
+	    confinement_narrow(s->init, &s->err) == 0) {
 		s->set_up = true;
 		(void)execve(s->plan->path, s->plan->argv, s->plan->envp);
 		(void)err_sys(&s->err, "execute %s", s->plan->path);
@@ -147,7 +150,7 @@ static int take_listener(struct init *in, struct err *e)
 int spawn_command(struct init *in, const struct step *s, struct err *e)
 {
 	struct spawn spawn = {
-		.plan = in->plan, .stdio_fd = in->stdio_fd,
+		.init = in, .plan = in->plan, .stdio_fd = in->stdio_fd,
 		.slave_fd = in->pty.slave, .keeper_fd = in->keeper_fd[1],
 	};
 

@@ -35,6 +35,7 @@ void step_context(const struct step *s, struct err *e)
 static struct sv shown_source(const struct step *s)
 {
 	if (s->kind == STEP_FILE || s->kind == STEP_COPY ||
+	    s->kind == STEP_SYSCALLS ||
 	    sv_eq(s->source, s->target))
 		return SV("");
 	return s->source;

@@ -110,6 +110,16 @@ static int roots_order(const void *x, const void *y)
 	return SAME_THEN_ORIGIN(order);
 }
 
+static int syscalls_order(const void *x, const void *y)
+{
+	const struct syscalls_rule *a = x, *b = y;
+	int order = text_form_order(body(a->text), body(b->text));
+
+	if (order == 0)
+		order = bool_order(a->optional, b->optional);
+	return SAME_THEN_ORIGIN(order);
+}
+
 /* Sorts, and keeps the first of those for which `same` is true. */
 #define SORT_AND_MERGE(items, n, order, same)                            \
 	do {                                                             \
@@ -137,6 +147,8 @@ static void sort_and_merge(struct policy *p)
 		       sv_eq(body(a->text), body(b->text)));
 	SORT_AND_MERGE(p->roots, p->roots_n, roots_order,
 		       sv_eq(a->path, b->path));
+	SORT_AND_MERGE(p->syscalls, p->syscalls_n, syscalls_order,
+		       sv_eq(body(a->text), body(b->text)));
 }
 
 /* One statement of a message: its text, and where it stands. */
@@ -242,6 +254,10 @@ int policy_check(struct policy *p, struct err *e)
 		return err_kind(e, ERR_LIMIT,
 			"the policy has more than %d statements of one kind",
 			PAIRS_MAX);
+	if (p->syscalls_n > POLICY_SYSCALLS_MAX)
+		return err_kind(e, ERR_LIMIT,
+			"the policy has more than %d statements `syscalls`",
+			POLICY_SYSCALLS_MAX);
 	if (check_env(p, e) < 0 || check_reaches(p, e) < 0)
 		return -1;
 	return check_secrets(p, e);

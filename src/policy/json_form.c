@@ -149,6 +149,25 @@ static void put_secret(struct json *j, const struct secret_rule *r)
 	put_origin(j, &r->origin);
 }
 
+static void put_syscalls(struct json *j, const struct policy *p)
+{
+	for (size_t i = 0; i < p->syscalls_n; i++) {
+		const struct syscalls_rule *r = &p->syscalls[i];
+
+		json_open(j, '{');
+		json_put_str(j, "word", r->strict ? "strict" : "file");
+		if (!r->strict)
+			put_path(j, "path", r->path, false);
+		put_optional(j, r->optional);
+		put_origin(j, &r->origin);
+	}
+	if (!p->debug)
+		return;
+	json_open(j, '{');
+	json_put_str(j, "word", "debug");
+	put_origin(j, &p->debug_origin);
+}
+
 static void put_limits(struct json *j, const struct policy *p)
 {
 	auto_buf struct buf b = buf_new(64);
@@ -183,6 +202,10 @@ void policy_json(const struct policy *p, struct buf *out)
 	PUT_ARRAY(&j, "reach", p->reaches, p->reaches_n, put_reach);
 	PUT_ARRAY(&j, "roots", p->roots, p->roots_n, put_roots);
 	PUT_ARRAY(&j, "secrets", p->secrets, p->secrets_n, put_secret);
+	json_key(&j, "syscalls");
+	json_open(&j, '[');
+	put_syscalls(&j, p);
+	json_close(&j, ']');
 	json_key(&j, "limits");
 	json_open(&j, '[');
 	put_limits(&j, p);

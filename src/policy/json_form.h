@@ -12,6 +12,9 @@
  *	  "secrets": [{ "name": "TOKEN", "from": "file", "source": "/k",
  *			"for": [{ "host": "h.example", "path": "/v1/a" }],
  *			"as": "header", "header": "x-api-key", "prefix": "P" }],
+ *	  "syscalls": [{ "word": "strict" },
+ *		       { "word": "file", "path": "/p.json", "optional": true },
+ *		       { "word": "debug" }],
  *	  "limits": [{ "word": "time", "value": "30m" }] }
  *
  * Each entry may have an "origin", for people.  No methods means any method;

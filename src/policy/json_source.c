@@ -8,22 +8,15 @@
  */
 #include "json_source.h"
 
-#include <jansson.h>
-
 #include "hostpattern.h"
+#include "json_text.h"
 #include "lexer.h"
 #include "nearest.h"
 #include "own.h"
 #include "text_form.h"
 #include "words.h"
 
-enum { ENTRIES_MAX = 16384, ENTRY_WORDS_MAX = 32, DEPTH_MAX = 8 };
-
-static void json_release(json_t **j)
-{
-	json_decref(*j);
-}
-#define auto_json __attribute__((cleanup(json_release)))
+enum { ENTRIES_MAX = 16384, ENTRY_WORDS_MAX = 32 };
 
 /* The entry that is being read, for messages and for its statement. */
 struct entry {
@@ -289,6 +282,36 @@ static void read_roots(struct entry *n)
 	add_word(n, text_of(n, n->object, "path", true));
 }
 
+/* strict, file (which needs the path) or debug. */
+static void read_syscalls(struct entry *n)
+{
+	static const char *const keys[] = {
+		"word", "path", "optional", "origin", NULL,
+	};
+	static const struct sv words[] = {
+		SV("strict"), SV("file"), SV("debug"),
+	};
+	struct sv word, path;
+
+	check_keys(n, keys);
+	word = word_of(n, "word", words, countof(words));
+	path = text_of(n, n->object, "path", sv_eq(word, SV("file")));
+	if (n->failed)
+		return;
+	if (!sv_eq(word, SV("file")) && path.p) {
+		(void)entry_error(n, "nothing here can have a", "path");
+	} else if (sv_eq(word, SV("debug"))) {
+		add_first(n, word);
+		add_word(n, SV("on"));
+	} else {
+		/* A file of that name would be taken for the word. */
+		if (path.p && sv_eq(path, SV("strict")))
+			path = SV("./strict");
+		add_first(n, SV("syscalls"));
+		add_word(n, path.p ? path : word);
+	}
+}
+
 static void read_limit(struct entry *n)
 {
 	static const char *const keys[] = {
@@ -426,7 +449,7 @@ static const struct section {
 	{ "grants", read_grant }, { "env", read_env },
 	{ "rules", read_rule }, { "reach", read_reach },
 	{ "roots", read_roots }, { "secrets", read_secret },
-	{ "limits", read_limit },
+	{ "syscalls", read_syscalls }, { "limits", read_limit },
 };
 
 static int read_section(struct policy *p, const struct policy_source *s,
@@ -481,47 +504,15 @@ bool json_source_is(struct sv text)
 	return false;
 }
 
-/* Brackets within brackets, before the parser recurses into them. */
-static bool is_too_deep(struct sv text)
-{
-	bool in_string = false;
-	unsigned depth = 0;
-
-	for (size_t i = 0; i < text.n; i++) {
-		char c = text.p[i];
-
-		if (c == '"')
-			in_string = !in_string;
-		else if (in_string && c == '\\')
-			i++;
-		else if (!in_string && (c == '{' || c == '['))
-			depth++;
-		else if (!in_string && (c == '}' || c == ']') && depth)
-			depth--;
-		if (depth > DEPTH_MAX)
-			return true;
-	}
-	return false;
-}
-
 int json_source_parse(struct policy *p, const struct policy_source *s,
 		      struct err *e)
 {
-	json_error_t why;
-	auto_json json_t *root = is_too_deep(s->text) ? NULL :
-		json_loadb(s->text.p, s->text.n, JSON_REJECT_DUPLICATES, &why);
+	auto_json json_t *root = json_text_parse(s->text, s->name, e);
 	const char *key;
 	json_t *value;
 
-	if (!root && is_too_deep(s->text))
-		return err_kind(e, ERR_POLICY,
-				"%.*s: more than %d brackets within brackets",
-				WORD_FMT(s->name), DEPTH_MAX);
 	if (!root)
-		return err_kind(e, ERR_POLICY, "%.*s:%d: column %d: %s",
-				WORD_FMT(s->name), why.line, why.column,
-				lexer_is_plain(sv_str(why.text)) ?
-					why.text : "malformed JSON");
+		return -1;
 	value = json_object_get(root, "version");
 	if (!json_is_integer(value) || json_integer_value(value) != 1)
 		return err_kind(e, ERR_POLICY,

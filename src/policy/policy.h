@@ -14,6 +14,10 @@
 #include "sv.h"
 
 enum { POLICY_TEXT_MAX = 1 << 20, POLICY_ARENA_MAX = 16 << 20 };
+/* Each is a filter more that the kernel asks about every call. */
+enum { POLICY_SYSCALLS_MAX = 8 };
+
+struct seccomp_filter;
 
 /* Where a statement stands, for messages and for `stockade policy`. */
 struct origin {
@@ -101,6 +105,19 @@ struct roots_rule {
 	struct sv text;
 };
 
+/* syscalls strict | FILE */
+struct syscalls_rule {
+	bool strict;
+	bool optional;
+	struct sv path;		/* unless strict */
+	/* Made where the policy is loaded; not when an optional file is not
+	 * there.  In the policy's arena. */
+	const struct seccomp_filter *filter;
+	struct sv program;	/* its instructions */
+	struct origin origin;
+	struct sv text;
+};
+
 struct policy {
 	struct arena arena;
 	struct grant *grants;
@@ -115,12 +132,16 @@ struct policy {
 	size_t secrets_n, secrets_cap;
 	struct roots_rule *roots;
 	size_t roots_n, roots_cap;
+	struct syscalls_rule *syscalls;
+	size_t syscalls_n, syscalls_cap;
 	struct sv *profiles;	/* names, in order of use */
 	size_t profiles_n, profiles_cap;
 	struct sv *files;	/* absolute paths of the files that were read */
 	size_t files_n, files_cap;
 	uint64_t time_limit_ms;	/* 0: none */
 	struct origin time_limit_origin;
+	bool debug;
+	struct origin debug_origin;
 };
 
 void policy_free(struct policy *p);

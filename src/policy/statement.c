@@ -16,8 +16,7 @@ enum {
 	SHOWN_FORM = 90,
 };
 
-/* The part of a file's name that tells it apart is its end. */
-static struct sv name_tail(struct sv name)
+struct sv name_tail(struct sv name)
 {
 	return name.n > SHOWN_NAME ? sv_from(name, name.n - SHOWN_NAME) : name;
 }

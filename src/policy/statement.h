@@ -47,6 +47,10 @@ must_check int statement_end(const struct statement *s, size_t n,
 /* Shows where a statement that was read long ago comes from: "FILE:LINE". */
 void origin_put(struct buf *b, const struct origin *o);
 
+/* The end of a file's name, which tells it apart: what a message has room
+ * for. */
+struct sv name_tail(struct sv name);
+
 /* ERR_LIMIT: the policy's arena is full. */
 int statement_full(const struct statement *s, struct err *e);
 

@@ -263,6 +263,18 @@ int text_form_roots(struct roots_rule *r, struct arena *a)
 	return keep(&b, a, &r->text);
 }
 
+int text_form_syscalls(struct syscalls_rule *r, struct arena *a)
+{
+	auto_buf struct buf b = buf_new(TEXT_MAX);
+
+	buf_puts(&b, r->optional ? "syscalls? " : "syscalls ");
+	if (r->strict)
+		buf_puts(&b, "strict");
+	else
+		put_path(&b, r->path, false, a);
+	return keep(&b, a, &r->text);
+}
+
 /* Comments stand in one column where the statements leave room. */
 static void put_line(struct buf *out, struct sv text,
 		     const struct origin *origin, bool origins)
@@ -291,6 +303,9 @@ void policy_print(const struct policy *p, struct buf *out, bool origins)
 	PUT_LINES(p->reaches, p->reaches_n);
 	PUT_LINES(p->roots, p->roots_n);
 	PUT_LINES(p->secrets, p->secrets_n);
+	PUT_LINES(p->syscalls, p->syscalls_n);
+	if (p->debug)
+		put_line(out, SV("debug on"), &p->debug_origin, origins);
 	if (p->time_limit_ms) {
 		auto_buf struct buf b = buf_new(64);
 

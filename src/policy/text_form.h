@@ -18,6 +18,7 @@ must_check int text_form_rule(struct rule *r, struct arena *a);
 must_check int text_form_reach(struct reach *r, struct arena *a);
 must_check int text_form_secret(struct secret_rule *r, struct arena *a);
 must_check int text_form_roots(struct roots_rule *r, struct arena *a);
+must_check int text_form_syscalls(struct syscalls_rule *r, struct arena *a);
 
 /* A word, quoted where it must be. */
 void text_form_word(struct buf *b, struct sv v);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* read, write, show, hide, guard and roots: statements about files. */
+/* read, write, show, hide, guard, roots and syscalls: statements about files. */
 #include "filepath.h"
 #include "text_form.h"
 #include "words.h"
@@ -115,5 +115,31 @@ int word_roots(const struct statement *s, struct policy *p, struct err *e)
 		if (text_form_roots(r, &p->arena) < 0)
 			return statement_full(s, e);
 	}
+	return 0;
+}
+
+int word_syscalls(const struct statement *s, struct policy *p, struct err *e)
+{
+	const struct word *w = statement_word(s, 1, "`strict` or the file", e);
+	struct syscalls_rule r = { .origin = s->origin }, *kept;
+	struct filepath f = { 0 };
+
+	if (!w || statement_end(s, 2, e) < 0)
+		return -1;
+	r.strict = sv_eq(w->text, SV("strict"));
+	r.optional = s->optional;
+	if (r.strict && r.optional)
+		return statement_error(s, w, e, "`strict` is always there");
+	if (!r.strict && parse_path(s, w, &p->arena, &f, e) < 0)
+		return -1;
+	if (f.is_glob)
+		return statement_error(s, w, e,
+				       "name one file, without wildcards");
+	r.path = f.path;
+	kept = arena_push(&p->arena, &p->syscalls, &p->syscalls_n,
+			  &p->syscalls_cap);
+	if (!kept || text_form_syscalls(&r, &p->arena) < 0)
+		return statement_full(s, e);
+	*kept = r;
 	return 0;
 }

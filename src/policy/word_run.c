@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* env, limit, profile, workspace and isolation: statements about the run. */
+/* env, limit, profile, workspace, isolation, debug: statements about the run. */
 #include "own.h"
 #include "text_form.h"
 #include "words.h"
@@ -203,4 +203,19 @@ int word_isolation(const struct statement *s, struct policy *p, struct err *e)
 {
 	(void)p;
 	return parse_only(s, SV("native"), e);
+}
+
+int word_debug(const struct statement *s, struct policy *p, struct err *e)
+{
+	const struct word *w = statement_word(s, 1, "`on`", e);
+
+	if (!w || statement_end(s, 2, e) < 0)
+		return -1;
+	if (!sv_eq(w->text, SV("on")))
+		return statement_error(s, w, e, "expected `on`, found \"%.*s\"",
+				       WORD_FMT(w->text));
+	if (!p->debug)
+		p->debug_origin = s->origin;
+	p->debug = true;
+	return 0;
 }

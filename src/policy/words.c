@@ -27,6 +27,8 @@ static const struct word_info table[] = {
 	{ SV("limit"), word_limit, "time DURATION", true },
 	{ SV("workspace"), word_workspace, "direct", false },
 	{ SV("isolation"), word_isolation, "native", false },
+	{ SV("syscalls"), word_syscalls, "strict | FILE", true },
+	{ SV("debug"), word_debug, "on", false },
 	{ SV("publish"), NULL, NULL, false },
 	{ SV("cache"), NULL, NULL, false },
 	{ SV("device"), NULL, NULL, false },

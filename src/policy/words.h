@@ -32,11 +32,11 @@ int words_refuse(const struct statement *s, const struct word *w,
 		 struct err *e);
 
 word_parser word_read, word_write, word_show, word_hide, word_guard,
-	word_roots;
+	word_roots, word_syscalls;
 word_parser word_allow, word_ask, word_deny, word_reach;
 word_parser word_secret;
 word_parser word_env, word_limit, word_profile, word_workspace,
-	word_isolation;
+	word_isolation, word_debug;
 
 /* NAME as a shell could set it. */
 bool words_is_variable(struct sv v);

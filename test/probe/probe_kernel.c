@@ -15,6 +15,7 @@
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <sys/user.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -27,6 +28,111 @@ static int trace(char **args)
 {
 	return probe_result(ptrace(PTRACE_SEIZE, number(args[0]), NULL, NULL));
 }
+
+/* A child that waits, and the same byte in its memory as here. */
+static char shared_byte = 'a';
+
+static pid_t make_child(void)
+{
+	pid_t pid = fork();
+
+	if (pid == 0)
+		for (;;)
+			(void)pause();
+	return pid;
+}
+
+static int end_child(pid_t pid, long rc)
+{
+	int result = probe_result(rc);
+
+	(void)kill(pid, SIGKILL);
+	(void)waitpid(pid, NULL, 0);
+	return result;
+}
+
+static int trace_own(char **args)
+{
+	pid_t pid = make_child();
+	long rc = ptrace(PTRACE_ATTACH, pid, NULL, NULL);
+
+	(void)args;
+	if (rc == 0) {
+		(void)waitpid(pid, NULL, 0);
+		errno = 0;
+		rc = ptrace(PTRACE_PEEKDATA, pid, &shared_byte, NULL);
+		rc = errno ? -1 : 0;
+	}
+	return end_child(pid, rc);
+}
+
+static int move_own(long call)
+{
+	char byte = 'b';
+	struct iovec here = { &byte, 1 }, there = { &shared_byte, 1 };
+	pid_t pid = make_child();
+	long rc = syscall(call, pid, &here, 1, &there, 1, 0);
+
+	return end_child(pid, rc == 1 ? 0 : -1);
+}
+
+static int read_own(char **args)
+{
+	(void)args;
+	return move_own(SYS_process_vm_readv);
+}
+
+static int write_own(char **args)
+{
+	(void)args;
+	return move_own(SYS_process_vm_writev);
+}
+
+static int compare_own(char **args)
+{
+	pid_t pid = make_child();
+
+	(void)args;
+	return end_child(pid, syscall(SYS_kcmp, getpid(), pid, 1 /* VM */, 0,
+				      0) >= 0 ? 0 : -1);
+}
+
+#ifdef __x86_64__
+/* getpid() of a child, made to be unshare(CLONE_NEWUSER) when the kernel has
+ * it in hand already. */
+static int change_call(char **args)
+{
+	struct user_regs_struct regs;
+	pid_t pid = fork();
+	long rc;
+
+	(void)args;
+	if (pid == 0) {
+		if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) < 0)
+			_exit(errno);
+		(void)raise(SIGSTOP);
+		(void)syscall(SYS_getpid);
+		_exit(0);
+	}
+	do {	/* up to the entry of that call */
+		int status;
+
+		if (waitpid(pid, &status, 0) != pid || !WIFSTOPPED(status))
+			return -EPERM;
+		rc = ptrace(PTRACE_GETREGS, pid, NULL, &regs);
+	} while (rc == 0 && regs.orig_rax != SYS_getpid &&
+		 ptrace(PTRACE_SYSCALL, pid, NULL, NULL) == 0);
+	regs.orig_rax = SYS_unshare;
+	regs.rdi = CLONE_NEWUSER;
+	if (rc < 0 || ptrace(PTRACE_SETREGS, pid, NULL, &regs) < 0 ||
+	    ptrace(PTRACE_SYSCALL, pid, NULL, NULL) < 0 ||
+	    waitpid(pid, NULL, 0) != pid ||
+	    ptrace(PTRACE_GETREGS, pid, NULL, &regs) < 0)
+		return end_child(pid, -1);
+	(void)end_child(pid, 0);
+	return (int)(long)regs.rax;
+}
+#endif
 
 static int signal_it(char **args)
 {
@@ -209,6 +315,13 @@ static int own_group(char **args)
 
 const struct probe_verb probe_kernel[] = {
 	{ "ptrace", 1, trace },
+	{ "trace-own", 0, trace_own },
+	{ "read-own", 0, read_own },
+	{ "write-own", 0, write_own },
+	{ "compare-own", 0, compare_own },
+#ifdef __x86_64__
+	{ "trace-change", 0, change_call },
+#endif
 	{ "kill", 1, signal_it },
 	{ "read-memory", 1, read_memory },
 	{ "take-descriptor", 1, take_descriptor },

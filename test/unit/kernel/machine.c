@@ -51,13 +51,17 @@ uint32_t machine_run(const struct sock_fprog *prog,
 
 static bool matches(const struct seccomp_check *k, uint64_t arg)
 {
-	uint32_t low = (uint32_t)arg;
+	uint32_t low = (uint32_t)(k->arg & SECCOMP_HIGH ? arg >> 32 : arg);
 	uint32_t seen = k->mask ? low & k->mask : low;
 
 	if (k->op == SECCOMP_EQ)
 		return seen == k->value;
 	if (k->op == SECCOMP_NE)
 		return seen != k->value;
+	if (k->op == SECCOMP_GT || k->op == SECCOMP_LE)
+		return (seen > k->value) == (k->op == SECCOMP_GT);
+	if (k->op == SECCOMP_GE || k->op == SECCOMP_LT)
+		return (seen >= k->value) == (k->op == SECCOMP_GE);
 	return (low & k->mask) != 0;
 }
 
@@ -74,8 +78,11 @@ uint32_t machine_expect(const struct seccomp_filter *filter, uint32_t arch,
 			rule = &filter->rules[i];
 	if (!rule)
 		return filter->fallback;
+	for (size_t i = 0; i < filter->opened_n; i++)
+		if (filter->opened[i] == rule->nr)
+			return VERDICT_ALLOW;
 	for (const struct seccomp_check *k = rule->checks; k && k->op; k++) {
-		group = group && matches(k, data->args[k->arg]);
+		group = group && matches(k, data->args[k->arg % SECCOMP_HIGH]);
 		if (k->and)
 			continue;
 		if (group)

@@ -36,7 +36,8 @@ static const struct seccomp_filter few_filter = {
 	.rules = few, .n = countof(few), .fallback = VERDICT_ERRNO(ENOSYS),
 };
 
-static struct bpf program;
+static struct sock_filter code[BPF_LENGTH_MAX];
+static struct bpf program = BPF_IN(code);
 
 static uint32_t run(const struct seccomp_filter *filter, int nr, uint32_t arch,
 		    uint64_t a, uint64_t b, uint64_t c)
@@ -99,7 +100,9 @@ static void test_compile_group_that_begins_the_next(void)
 		{ 0 },
 	};
 	const struct seccomp_rule rule = { 5, VERDICT_ALLOW, checks, "five" };
-	const struct seccomp_filter f = { &rule, 1, VERDICT_KILL };
+	const struct seccomp_filter f = {
+		.rules = &rule, .n = 1, .fallback = VERDICT_KILL,
+	};
 
 	CHECK_INT(run(&f, 5, NATIVE, 7, 0, 0), VERDICT_ERRNO(1));
 	CHECK_INT(run(&f, 5, NATIVE, 8, 1, 0), VERDICT_ERRNO(3));
@@ -109,7 +112,9 @@ static void test_compile_group_that_begins_the_next(void)
 
 static void test_compile_no_rules_is_fallback(void)
 {
-	const struct seccomp_filter f = { NULL, 0, VERDICT_ERRNO(3) };
+	const struct seccomp_filter f = {
+		.rules = NULL, .n = 0, .fallback = VERDICT_ERRNO(3),
+	};
 
 	CHECK_INT(run(&f, 0, NATIVE, 0, 0, 0), VERDICT_ERRNO(3));
 	CHECK_INT(run(&f, 77, NATIVE, 0, 0, 0), VERDICT_ERRNO(3));
@@ -133,10 +138,36 @@ static void test_compile_allowing_fallback_is_refused(void)
 	CHECK_INT(e.kind, ERR_BUG);
 }
 
+/* Behind another filter, which closes what has to be closed. */
+static void test_compile_narrowing_may_allow_the_rest(void)
+{
+	struct seccomp_filter narrow = few_filter;
+
+	narrow.fallback = VERDICT_ALLOW;
+	narrow.narrows = true;
+	CHECK_INT(run(&narrow, 4, NATIVE, 0, 0, 0), VERDICT_ALLOW);
+	CHECK_INT(run(&narrow, 1023, NATIVE, 0, 0, 0), VERDICT_ERRNO(9));
+	CHECK_INT(run(&narrow, 4, AUDIT_ARCH_I386, 0, 0, 0), VERDICT_KILL);
+}
+
+static void test_compile_opened_number_is_allowed(void)
+{
+	static const uint16_t opened[] = { 1023, 9 };
+	struct seccomp_filter open = few_filter;
+
+	open.opened = opened;
+	open.opened_n = countof(opened);
+	CHECK_INT(run(&open, 1023, NATIVE, 0, 0, 0), VERDICT_ALLOW);
+	CHECK_INT(run(&open, 9, NATIVE, 7, 0, 0x10), VERDICT_ALLOW);
+	CHECK_INT(run(&open, 1, NATIVE, 0, 0, 0), few_filter.fallback);
+}
+
 static void test_compile_number_twice_is_refused(void)
 {
 	struct seccomp_rule twice[2] = { few[0], few[0] };
-	struct seccomp_filter f = { twice, 2, VERDICT_KILL };
+	struct seccomp_filter f = {
+		.rules = twice, .n = 2, .fallback = VERDICT_KILL,
+	};
 	struct err e = { 0 };
 
 	CHECK_INT(seccomp_compile(&f, &program, &e), -1);
@@ -147,7 +178,9 @@ static void test_compile_too_long_is_refused(void)
 {
 	static struct seccomp_check checks[BPF_LENGTH_MAX + 1];
 	const struct seccomp_rule rule = { 0, VERDICT_ALLOW, checks, "long" };
-	const struct seccomp_filter f = { &rule, 1, VERDICT_KILL };
+	const struct seccomp_filter f = {
+		.rules = &rule, .n = 1, .fallback = VERDICT_KILL,
+	};
 	struct err e = { 0 };
 
 	for (unsigned i = 0; i < countof(checks) - 1; i++)
@@ -160,7 +193,9 @@ static void test_compile_too_long_is_refused(void)
 static void test_compile_too_many_outcomes_is_refused(void)
 {
 	struct seccomp_rule many[100];
-	struct seccomp_filter f = { many, countof(many), VERDICT_KILL };
+	struct seccomp_filter f = {
+		.rules = many, .n = countof(many), .fallback = VERDICT_KILL,
+	};
 	struct err e = { 0 };
 
 	for (unsigned i = 0; i < countof(many); i++)
@@ -174,11 +209,12 @@ static void test_compile_too_many_outcomes_is_refused(void)
 static void random_checks(struct seccomp_check *ret, unsigned n)
 {
 	static const uint32_t masks[] = { 0, 1, 3 };
+	static const uint8_t args[] = { 0, 1, 0 | SECCOMP_HIGH };
 
 	for (unsigned i = 0; i < n; i++) {
 		ret[i] = (struct seccomp_check){
-			.op = (uint8_t)(SECCOMP_EQ + rand() % 3),
-			.arg = (uint8_t)(rand() % 2),
+			.op = (uint8_t)(SECCOMP_EQ + rand() % 7),
+			.arg = args[rand() % 3],
 			.and = i + 1 < n && rand() % 2,
 			.mask = masks[rand() % 3],
 			.value = (uint32_t)rand() % 2,
@@ -197,10 +233,11 @@ static unsigned disagreements(const struct seccomp_filter *f,
 	unsigned wrong = 0;
 
 	for (int nr = 0; nr < 600; nr++)
-		for (unsigned args = 0; args < 16; args++) {
+		for (unsigned args = 0; args < 32; args++) {
 			struct seccomp_data d = {
 				.nr = nr, .arch = NATIVE,
-				.args = { args % 4, args / 4 },
+				.args = { args % 4 | (uint64_t)(args / 16) << 32,
+					  args / 4 % 4 },
 			};
 
 			wrong += machine_run(prog, &d, NULL) !=
@@ -218,7 +255,9 @@ static void test_compile_random_filters_agree_with_reading(void)
 
 	srand(7);
 	for (int round = 0; round < 100; round++) {
-		struct seccomp_filter f = { rules, 0, VERDICT_KILL };
+		struct seccomp_filter f = {
+			.rules = rules, .fallback = VERDICT_KILL,
+		};
 		struct sock_fprog prog = { 0 };
 		struct err e;
 
@@ -254,7 +293,8 @@ static int install(void)
 			SECCOMP_ROW(newfstatat, VERDICT_ALLOW, NULL),
 		};
 		const struct seccomp_filter f = {
-			rules, countof(rules), VERDICT_KILL,
+			.rules = rules, .n = countof(rules),
+			.fallback = VERDICT_KILL,
 		};
 
 		NEED(seccomp_install(&f, true, &child_err) == 0);
@@ -279,6 +319,8 @@ int main(void)
 	RUN(test_compile_no_rules_is_fallback);
 	RUN(test_compile_high_half_makes_no_difference);
 	RUN(test_compile_allowing_fallback_is_refused);
+	RUN(test_compile_narrowing_may_allow_the_rest);
+	RUN(test_compile_opened_number_is_allowed);
 	RUN(test_compile_number_twice_is_refused);
 	RUN(test_compile_too_long_is_refused);
 	RUN(test_compile_too_many_outcomes_is_refused);
