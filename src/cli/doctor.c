@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `stockade doctor`: runs the tries and prints what came of them. */
+/* `stockade doctor`: runs the tries and prints what came of them, or lists what
+ * becomes of system calls. */
 #include "doctor.h"
 
 #include <fcntl.h>
@@ -9,13 +10,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "doctor_syscalls.h"
 #include "doctor_tries.h"
 #include "io.h"
 #include "json.h"
 #include "own.h"
+#include "parse.h"
 #include "process.h"
+#include "source.h"
 
-enum { OUTPUT_MAX = 65536 };
+enum { OUTPUT_MAX = 4 << 20 };
 
 #define UNTRIED "not tried: needs the user namespace"
 
@@ -150,17 +154,44 @@ static int examine(struct buf *b, bool as_json, struct err *e)
 	return missing;
 }
 
+/* With --syscalls the flags say of which policy. */
+static int list_syscalls(const struct source_options *options, bool as_json,
+			 struct buf *b, struct err *e)
+{
+	__attribute__((cleanup(policy_free))) struct policy p = { 0 };
+
+	if ((options->files_n || options->statements_n) &&
+	    source_load(options, &p, e) < 0)
+		return -1;
+	doctor_syscalls(&p, as_json, b);
+	return 0;
+}
+
 int doctor_main(int argc, char **argv, struct err *e)
 {
+	static struct source_options options;
 	auto_buf struct buf b = buf_new(OUTPUT_MAX);
-	bool as_json = argc == 2 && strcmp(argv[1], "--json") == 0;
-	int missing;
+	bool as_json = false, syscalls = false;
+	const struct flag_spec own[] = {
+		{ .name = "json", .set = &as_json },
+		{ .name = "syscalls", .set = &syscalls },
+		{ 0 },
+	};
+	int first = 0, missing = 0;
 
-	if (argc > 1 && !as_json)
-		return err_kind(e, ERR_POLICY,
-				"expected: stockade doctor [--json]");
+	if (flags_parse(own, &options, argc, argv, &first, e) < 0)
+		return -1;
+	if (first < argc ||
+	    (!syscalls && (options.files_n || options.statements_n)))
+		return err_kind(e, ERR_POLICY, "expected: stockade doctor "
+				"[--json] [--syscalls [FLAGS]]");
 	(void)signal(SIGPIPE, SIG_IGN);
-	missing = examine(&b, as_json, e);
+	if (syscalls) {
+		if (list_syscalls(&options, as_json, &b, e) < 0)
+			return -1;
+	} else {
+		missing = examine(&b, as_json, e);
+	}
 	if (missing < 0 || buf_check(&b, "the report", e) < 0 ||
 	    io_write_all(STDOUT_FILENO, buf_sv(&b), e) < 0)
 		return -1;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `stockade doctor [--json]`: what this kernel and this user allow. */
+/* `stockade doctor [--json]`: what this kernel and this user allow; with
+ * `--syscalls [FLAGS]`, which system calls work inside. */
 #ifndef CLI_DOCTOR_H
 #define CLI_DOCTOR_H
 

@@ -34,8 +34,8 @@ static const struct verb verbs[] = {
 	{ "log", log_main, "[RUN] [--denied] [--follow] [--json]",
 	  "what happened in a run; `log verify [RUN]` checks the chain" },
 	{ "runs", runs_main, "[--json]", "the runs on record, newest first" },
-	{ "doctor", doctor_main, "[--json]",
-	  "what this kernel and this user allow, by trying it" },
+	{ "doctor", doctor_main, "[--json] [--syscalls [FLAGS]]",
+	  "what this kernel and this user allow; which system calls work inside" },
 };
 
 static void print_usage(FILE *to)

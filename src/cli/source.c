@@ -339,6 +339,7 @@ static int load_filter(struct places *p, struct syscalls_rule *r,
 	    narrow_profile(profile, name_tail(r->path), p->policy->debug, a,
 			   ret, e) < 0)
 		return -1;
+	r->profile = profile;
 	return 1;
 }
 

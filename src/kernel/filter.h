@@ -21,6 +21,10 @@ const struct seccomp_filter *filter_agent(bool debug);
 /* Does it refuse that call, whatever the arguments? */
 bool filter_refuses(const struct seccomp_filter *f, uint32_t nr);
 
+/* What arguments decide about a call that this filter lets them decide about;
+ * NULL where there is no such. */
+const char *filter_words(uint32_t nr);
+
 /*
  * `syscalls strict`: what ordinary programs need and no more, for behind the
  * agent's filter.  The arguments are left to that one.  rules has room for as

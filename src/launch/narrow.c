@@ -53,7 +53,7 @@ static int too_large(const struct maker *m, struct err *e)
 }
 
 /* MAJOR.MINOR as one number, at the start of a release's name. */
-static uint32_t running_kernel(void)
+uint32_t narrow_kernel(void)
 {
 	struct utsname name;
 	struct sv v;
@@ -133,7 +133,7 @@ static void put_compare(struct way *w, const struct profile_compare *k,
 	}
 }
 
-static uint32_t verdict_of(struct profile_verdict v)
+uint32_t narrow_verdict(struct profile_verdict v)
 {
 	switch (v.action) {
 	case PROFILE_ALLOW:
@@ -154,7 +154,7 @@ static uint32_t verdict_of(struct profile_verdict v)
 static uint32_t verdict_beside(struct profile_verdict v, bool refused)
 {
 	return refused && v.action <= PROFILE_ERRNO ? VERDICT_ALLOW :
-						      verdict_of(v);
+						      narrow_verdict(v);
 }
 
 static void add_way(struct maker *m, const struct way *w, uint32_t verdict)
@@ -190,14 +190,14 @@ static bool add_entry(struct maker *m, const struct profile_entry *n,
 	return false;
 }
 
-static bool applies(const struct maker *m, const struct profile_entry *n,
-		    const struct call *call)
+bool narrow_applies(const struct profile_entry *n, const char *call,
+		    uint32_t kernel)
 {
-	if (m->kernel < n->from_kernel ||
-	    (n->below_kernel && m->kernel >= n->below_kernel))
+	if (kernel < n->from_kernel ||
+	    (n->below_kernel && kernel >= n->below_kernel))
 		return false;
 	for (size_t i = 0; i < n->names_n; i++)
-		if (sv_eq(n->names[i], sv_str(call->name)))
+		if (sv_eq(n->names[i], sv_str(call)))
 			return true;
 	return false;
 }
@@ -272,7 +272,7 @@ static int make_rule(struct maker *m, const struct call *call,
 			const struct profile_entry *n = &p->entries[i];
 
 			if ((int)n->verdict.action != action ||
-			    !applies(m, n, call))
+			    !narrow_applies(n, call->name, m->kernel))
 				continue;
 			if (check_values(m, n, call, e) < 0)
 				return -1;
@@ -346,7 +346,7 @@ int narrow_profile(const struct syscall_profile *p, struct sv name, bool debug,
 	m->agent = filter_agent(debug);
 	m->arena = a;
 	m->name = name;
-	m->kernel = running_kernel();
+	m->kernel = narrow_kernel();
 	if (check_names(m, e) < 0)
 		return -1;
 	return make_rules(m, ret, e);

@@ -22,6 +22,13 @@ must_check int narrow_profile(const struct syscall_profile *p, struct sv name,
 			      bool debug, struct arena *a,
 			      struct seccomp_filter *ret, struct err *e);
 
+/* For people: does that entry speak of that call on that kernel, this one, and
+ * what would the kernel be told? */
+uint32_t narrow_kernel(void);
+bool narrow_applies(const struct profile_entry *n, const char *call,
+		    uint32_t kernel);
+uint32_t narrow_verdict(struct profile_verdict v);
+
 /* The instructions, for plan steps. */
 must_check int narrow_compile(const struct seccomp_filter *f, struct sv name,
 			      struct arena *a, struct sv *ret, struct err *e);

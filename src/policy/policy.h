@@ -18,6 +18,7 @@ enum { POLICY_TEXT_MAX = 1 << 20, POLICY_ARENA_MAX = 16 << 20 };
 enum { POLICY_SYSCALLS_MAX = 8 };
 
 struct seccomp_filter;
+struct syscall_profile;
 
 /* Where a statement stands, for messages and for `stockade policy`. */
 struct origin {
@@ -112,6 +113,7 @@ struct syscalls_rule {
 	struct sv path;		/* unless strict */
 	/* Made where the policy is loaded; not when an optional file is not
 	 * there.  In the policy's arena. */
+	const struct syscall_profile *profile;	/* unless strict */
 	const struct seccomp_filter *filter;
 	struct sv program;	/* its instructions */
 	struct origin origin;

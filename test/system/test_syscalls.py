@@ -369,6 +369,68 @@ def test_a_tracer_cannot_change_a_call_behind_the_filter(stockade):
         "trace-change": ("BLOCKED", "EPERM")}
 
 
+def listed(stockade, *flags):
+    text = stockade.call("doctor", "--syscalls", "--json", *flags).ok().out
+    return {call["name"]: (call["verdict"], call.get("condition", ""))
+            for call in json.loads(text)["syscalls"]}
+
+
+@pytest.mark.parametrize("policy", ["", "syscalls strict\n", "debug on\n",
+                                    "engine"])
+def test_doctor_lists_what_the_kernel_then_says(stockade, written, policy):
+    if policy == "engine":
+        policy = f"syscalls {written(ENGINE)}\n"
+    said = listed(stockade, "--policy", stockade.policy(policy))
+    assert len(said) > 300
+    seen = probe(stockade, "syscall", policy=policy)
+    for name, (word, error) in seen.items():
+        verdict, condition = said[name.split()[1]]
+        if word == "ALLOWED":
+            assert verdict in ("allowed", "conditional"), (name, verdict)
+        elif verdict != "conditional":
+            assert verdict == error, (name, verdict, error)
+        assert (verdict == "conditional") == (condition != "")
+
+
+def test_doctor_lists_for_people(stockade, written):
+    path = written(profile("ALLOW", entry("lseek", "ERRNO", errnoRet=75, args=[
+        {"index": 1, "value": 4096, "op": "SCMP_CMP_GT"}]),
+        entry("mkdir", "KILL")))
+    lines = stockade.call("doctor", "--syscalls", "--policy",
+                          stockade.policy(f"syscalls {path}\n")).ok().out
+    lines = {line.split()[0]: line for line in lines.splitlines() if line}
+    assert lines["read"].split() == ["read", "allowed"]
+    assert lines["mount"].split() == ["mount", "EPERM"]
+    assert lines["clone3"].split() == ["clone3", "ENOSYS"]
+    assert "EPERM for TIOCSTI" in lines["ioctl"]
+    assert "EOVERFLOW if argument 1 > 4096, else allowed" in lines["lseek"]
+    if os.uname().machine == "x86_64":
+        assert lines["mkdir"].split() == ["mkdir", "killed"]
+    assert listed(stockade)["lseek"] == ("allowed", "")
+
+
+def test_every_thread_of_every_helper_is_filtered(stockade, net, api):
+    from conftest import ours
+    child = stockade.start(
+        "sh", "-c", "curl -sS -o /dev/null https://api.test/x; "
+        "curl -sS -o /dev/null https://public.test/; echo ready; sleep 30",
+        policy=net + "allow GET api.test/**\nallow GET public.test/**\n"
+        "secret T from env for api.test as bearer\n", env={"T": "value-of-t"})
+    try:
+        assert child.stdout.readline() == b"ready\n"
+        helpers = {name: pid for pid, (name, _) in ours().items()
+                   if name.startswith("stockade-")}
+        assert {"stockade-edge", "stockade-vault", "stockade-dial",
+                "stockade-init"} <= set(helpers)
+        for name, pid in helpers.items():
+            for task in os.listdir(f"/proc/{pid}/task"):
+                with open(f"/proc/{pid}/task/{task}/status") as status:
+                    assert "Seccomp:\t2\n" in status.read(), (name, task)
+    finally:
+        child.terminate()
+        child.communicate(timeout=10)
+
+
 def test_start_up_does_not_wait_for_a_large_profile(stockade, written):
     """Not a measurement: it would be seconds if each name were looked up in
     each list."""

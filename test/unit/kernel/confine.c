@@ -2,11 +2,14 @@
 #include "confine.h"
 
 #include <arpa/inet.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <netdb.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -174,6 +177,90 @@ static void test_posture_no_root_no_core(void)
 	CHECK_INT(child_run(posture), CHILD_OK);
 }
 
+enum { THREADS = 3 };
+static int ready_pipe[2], hold_pipe[2];
+
+/* For ever: to begin and to end, a thread makes calls that not every helper
+ * has. */
+static void *stay(void *unused)
+{
+	char byte = 0;
+
+	(void)!write(pair[0], &byte, 1);
+	(void)!read(pair[0], &byte, 1);
+	return unused;
+}
+
+/* Threads that are there already when the helper confines itself. */
+static int be_many(void)
+{
+	pthread_t thread;
+	char byte;
+
+	NEED(close(hold_pipe[1]) == 0);
+	NEED(socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0);
+	for (int i = 0; i < THREADS; i++)
+		NEED(pthread_create(&thread, NULL, stay, NULL) == 0 &&
+		     read(pair[1], &byte, 1) == 1);
+	NEED(confine_helper(role, &child_err) == 0);
+	NEED(write(ready_pipe[1], "x", 1) == 1);
+	(void)!read(hold_pipe[0], &byte, 1);
+	return CHILD_OK;
+}
+
+/* Of the threads of pid: how many there are, and how many have a filter. */
+static void count_threads(pid_t pid, int *all, int *filtered)
+{
+	char path[64], line[256];
+	auto_dir DIR *tasks = NULL;
+	const struct dirent *task;
+
+	(void)snprintf(path, sizeof path, "/proc/%d/task", pid);
+	tasks = opendir(path);
+	while (tasks && (task = readdir(tasks))) {
+		FILE *status;
+
+		if (task->d_name[0] == '.')
+			continue;
+		(void)snprintf(path, sizeof path, "/proc/%d/task/%.16s/status",
+			       pid, task->d_name);
+		status = fopen(path, "re");
+		*all += 1;
+		while (status && fgets(line, sizeof line, status))
+			*filtered += strcmp(line, "Seccomp:\t2\n") == 0;
+		if (status)
+			(void)fclose(status);
+	}
+}
+
+/* Also where the kernel would take a filter for the calling thread alone. */
+static void test_every_thread_has_the_filter(void)
+{
+	for (role = CONFINE_EDGE; role < CONFINE_ROLES; role++) {
+		int all = 0, filtered = 0, status;
+		char byte;
+		pid_t pid;
+
+		if (pipe(ready_pipe) < 0 || pipe(hold_pipe) < 0) {
+			CHECK(false);
+			return;
+		}
+		(void)fflush(stdout);
+		pid = fork();
+		if (pid == 0)
+			_exit(be_many());
+		(void)close(ready_pipe[1]);
+		CHECK(read(ready_pipe[0], &byte, 1) == 1);
+		count_threads(pid, &all, &filtered);
+		CHECK_INT(all, THREADS + 1);
+		CHECK_INT(filtered, all);
+		(void)close(ready_pipe[0]);
+		(void)close(hold_pipe[0]);
+		(void)close(hold_pipe[1]);
+		CHECK(waitpid(pid, &status, 0) == pid && status == 0);
+	}
+}
+
 static void test_unknown_role_is_refused(void)
 {
 	struct err e;
@@ -190,6 +277,7 @@ int main(void)
 	RUN(test_resolve_dies_of_code_and_processes);
 	RUN(test_resolve_looks_up_and_connects);
 	RUN(test_posture_no_root_no_core);
+	RUN(test_every_thread_has_the_filter);
 	RUN(test_unknown_role_is_refused);
 	return tap_done();
 }

@@ -390,6 +390,19 @@ static void test_every_number_is_what_libseccomp_says(void)
 #endif
 }
 
+static void test_words_where_arguments_decide(void)
+{
+	const struct seccomp_filter *f = filter_agent(false);
+
+	for (size_t i = 0; i < f->n; i++) {
+		bool has = filter_words(f->rules[i].nr);
+
+		CHECK_INT(has, f->rules[i].checks != NULL);
+		if (has != (f->rules[i].checks != NULL))
+			printf("# %s\n", f->rules[i].name);
+	}
+}
+
 static void test_hot_calls_take_few_steps(void)
 {
 	static const int hot[] = { SYS_read, SYS_write, SYS_openat, SYS_futex,
@@ -438,6 +451,7 @@ int main(void)
 	RUN(test_agent_makes_no_setuid_file);
 	RUN(test_agent_personality_and_prctl);
 	RUN(test_every_number_is_what_libseccomp_says);
+	RUN(test_words_where_arguments_decide);
 	RUN(test_hot_calls_take_few_steps);
 	RUN(test_every_filter_agrees_with_its_tables);
 	RUN(test_apply_kernel_enforces);
