@@ -19,7 +19,7 @@
 #define ASK SECCOMP_RET_USER_NOTIF
 /* O_PATH makes nothing, and such a descriptor cannot be given away. */
 #define MAKING(flags)                                                     \
-	{ { SECCOMP_ANY, (flags), false, O_PATH, 0, VERDICT_PASS },       \
+	{ { SECCOMP_ANY, (flags), false, O_PATH, 0, VERDICT_ALLOW },       \
 	  { SECCOMP_ANY, (flags), false, O_CREAT, 0, ASK }, { 0 } }
 #define W(call) SECCOMP_ROW(call, ASK, NULL)
 #define N(call) SECCOMP_ROW(call, VERDICT_ERRNO(ENOSYS), NULL)
@@ -30,7 +30,7 @@ static const struct seccomp_check open_checks[] = MAKING(1);
 #endif
 
 static const struct seccomp_rule rules[] = {
-	SECCOMP_ROW(openat, VERDICT_PASS, openat_checks),
+	SECCOMP_ROW(openat, VERDICT_ALLOW, openat_checks),
 	W(mkdirat), W(mknodat), W(linkat), W(symlinkat), W(renameat),
 	W(renameat2),
 	/* Whoever makes the names is not in a domain that the agent enters: a
@@ -38,13 +38,14 @@ static const struct seccomp_rule rules[] = {
 	N(landlock_create_ruleset), N(landlock_add_rule),
 	N(landlock_restrict_self),
 #ifdef __x86_64__
-	SECCOMP_ROW(open, VERDICT_PASS, open_checks),
+	SECCOMP_ROW(open, VERDICT_ALLOW, open_checks),
 	W(creat), W(mkdir), W(mknod), W(link), W(symlink), W(rename),
 #endif
 };
 
 static const struct seccomp_filter creation = {
-	.rules = rules, .n = countof(rules), .fallback = VERDICT_PASS,
+	.rules = rules, .n = countof(rules), .fallback = VERDICT_ALLOW,
+	.narrows = true,
 };
 
 const struct seccomp_filter *filter_creation(void)

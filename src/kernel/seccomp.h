@@ -25,9 +25,6 @@
 
 /* Verdicts, as the kernel encodes them. */
 #define VERDICT_ALLOW SECCOMP_RET_ALLOW
-/* Also to allow, but as the fallback of a filter that stands on top of one that
- * refuses; the kernel does not look at the low bits. */
-#define VERDICT_PASS (SECCOMP_RET_ALLOW | 1)
 #define VERDICT_KILL SECCOMP_RET_KILL_PROCESS
 #define VERDICT_ERRNO(n) (SECCOMP_RET_ERRNO | (uint32_t)(n))
 
@@ -73,7 +70,8 @@ struct seccomp_filter {
 	/* Numbers of rules that allow after all, whatever they say. */
 	const uint16_t *opened;
 	size_t opened_n;
-	/* Another one is in force already, so that this may allow the rest. */
+	/* Another one is in force already, so that this may allow the rest:
+	 * VERDICT_ALLOW itself, which alone the kernel remembers by number. */
 	bool narrows;
 };
 
