@@ -76,8 +76,13 @@ int io_check_ours(int fd, const char *name, struct err *e)
 
 	if (fstat(fd, &st) < 0)
 		return err_sys(e, "stat %s", name);
-	if (st.st_uid != geteuid() || (st.st_mode & 022))
-		return err_kind(e, ERR_POLICY, "%s belongs to or can be "
-				"written by somebody else", name);
+	if (st.st_uid != geteuid())
+		return err_kind(e, ERR_POLICY, "%s belongs to user %u, not to "
+				"user %u: run as that user, or let HOME or "
+				"XDG_STATE_HOME name a directory of your own",
+				name, st.st_uid, geteuid());
+	if (st.st_mode & 022)
+		return err_kind(e, ERR_POLICY, "%s can be written by others: "
+				"`chmod go-w` it", name);
 	return 0;
 }

@@ -42,10 +42,14 @@ static int set_attr(int dirfd, const char *path, bool recursive,
 		    struct mount_attr *attr, struct err *e)
 {
 	if (mount_setattr(dirfd, path, at_flags(path, recursive), attr,
-			  sizeof *attr) < 0)
-		return err_feature(e, "mount_setattr", "5.12",
-				   "set mount attributes of %s", shown(path));
-	return 0;
+			  sizeof *attr) == 0)
+		return 0;
+	/* No older call restricts a whole tree while nobody sees it. */
+	return err_feature(e, "mount_setattr", "5.12",
+			   "set mount attributes of %s%s", shown(path),
+			   errno == EPERM ? " (a container that filters system "
+					    "calls has to permit mount_setattr)" :
+					    "");
 }
 
 int mount_set_attrs(int tree_fd, uint64_t attrs, bool recursive, struct err *e)
@@ -65,7 +69,8 @@ int mount_clone_restricted(int dirfd, const char *path, bool recursive,
 
 	if (tree_fd >= 0)
 		return steal_fd(&tree_fd);
-	if (errno != ENOSYS)
+	/* A filter around us that is older than the call says EPERM. */
+	if (errno != ENOSYS && errno != EPERM)
 		return err_sys(e, "copy the tree of %s", shown(path));
 	tree_fd = mount_clone(dirfd, path, recursive, e);
 	if (tree_fd < 0 || mount_set_attrs(tree_fd, attrs, recursive, e) < 0)

@@ -73,6 +73,7 @@ must_check int grants_plan(struct builder *b, struct err *e);
 must_check int refusals_check(struct builder *b, struct err *e);
 must_check int guards_plan(struct builder *b, struct err *e);
 must_check int walk_plan(struct builder *b, struct err *e);
+must_check int links_plan(struct builder *b, struct err *e);
 must_check int areas_mount(struct builder *b, struct err *e);
 must_check int idmap_plan(struct builder *b, struct err *e);
 

@@ -19,7 +19,7 @@
 #include "dotfiles.h"
 #include "glob.h"
 
-#define DEFAULT SV("guarded by default")
+#define DEFAULT SV(GUARDED_BY_DEFAULT)
 
 static bool is_of_git(struct sv guard)
 {

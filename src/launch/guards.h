@@ -5,6 +5,8 @@
 
 #include "builder.h"
 
+#define GUARDED_BY_DEFAULT "guarded by default"
+
 /*
  * path, which must exist, becomes read-only, and no directory between it and
  * the grant around it can be renamed away.  Does nothing outside write grants.

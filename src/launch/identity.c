@@ -37,9 +37,11 @@ static struct sv variable(const struct builder *b, const char *name)
 	return (struct sv){ 0 };
 }
 
+/* In /dev and /proc, the sandbox's own, there is no place for one. */
 static bool usable_as_home(struct sv home)
 {
-	return home.n > 1 && home.p[0] == '/' &&
+	return !area_contains(SV("/dev"), home) &&
+	       !area_contains(SV("/proc"), home) && home.n > 1 && home.p[0] == '/' &&
 	       sv_find_sv(home, SV("//")) == home.n &&
 	       sv_find_sv(home, SV("/.")) == home.n && !sv_ends(home, SV("/"));
 }
