@@ -108,8 +108,10 @@ int mount_attach(int tree_fd, int dirfd, const char *path, struct err *e)
 	if (!path[0])
 		flags |= MOVE_MOUNT_T_EMPTY_PATH;
 	if (move_mount(tree_fd, "", dirfd, path, flags) < 0)
-		return err_feature(e, "move_mount", "5.2", "attach to %s",
-				   shown(path));
+		return err_feature(e, "move_mount", "5.2", "attach to %s%s",
+				   shown(path), errno != EPERM ? "" :
+				   " (Landlock, a security module or a filter "
+				   "around stockade permits no mounts)");
 	return 0;
 }
 

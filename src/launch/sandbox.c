@@ -95,6 +95,14 @@ static int tell(struct sandbox *sb, const struct control_note *note,
 	       e->code != EPIPE ? -1 : 0;
 }
 
+/* Root of a user namespace that has not all ids. */
+static int no_free_id(struct err *e)
+{
+	return err_ctx(e, "root of this container has no id to give away that "
+		       "nobody has; start stockade as an ordinary user, or "
+		       "outside of it");
+}
+
 /* Only root can map ids other than its own, and only from outside. */
 static int map_ids(const struct plan *plan, struct sandbox *sb, pid_t pid,
 		   struct err *e)
@@ -111,7 +119,7 @@ static int map_ids(const struct plan *plan, struct sandbox *sb, pid_t pid,
 	if (proc_fd < 0)
 		return err_sys(e, "open %s", path);
 	if (userns_write_maps(proc_fd, &uids, &gids, false, e) < 0)
-		return -1;
+		return e->code == EPERM ? no_free_id(e) : -1;
 	return tell(sb, &note, SV(""), e);
 }
 
@@ -135,10 +143,12 @@ static int give_pipes(const struct plan *plan, const int stdio_fd[3],
 
 		if (fstat(stdio_fd[i], &st) < 0)
 			return err_sys(e, "identify descriptor %d", i);
-		if (S_ISFIFO(st.st_mode) && st.st_uid == 0 &&
-		    is_unnamed(stdio_fd[i]) &&
-		    fchown(stdio_fd[i], plan->host_uid, plan->host_gid) < 0)
-			return err_sys(e, "give away descriptor %d", i);
+		if (!S_ISFIFO(st.st_mode) || st.st_uid != 0 ||
+		    !is_unnamed(stdio_fd[i]) ||
+		    fchown(stdio_fd[i], plan->host_uid, plan->host_gid) == 0)
+			continue;
+		(void)err_sys(e, "give away descriptor %d", i);
+		return e->code == EINVAL ? no_free_id(e) : -1;
 	}
 	return 0;
 }

@@ -73,8 +73,11 @@ int special_proc(struct init *in, const struct step *s, struct err *e)
 				      MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC, e);
 
 	if (fd < 0)
-		return err_ctx(e, "a container that masks its /proc permits "
-			       "no other");
+		return err_ctx(e, "a container that masks parts of its /proc "
+			       "permits no other; have it unmasked (docker: "
+			       "--security-opt systempaths=unconfined, podman: "
+			       "--security-opt unmask=ALL), or start stockade "
+			       "outside");
 	if (mkdirat(in->root_fd, s->target.p + 1, 0755) < 0)
 		return err_sys(e, "make its directory");
 	return root_attach(in, fd, in->root_fd, s->target.p + 1, e);
