@@ -188,18 +188,32 @@ void json_put_bool(struct json *j, const char *key, bool v)
 	json_bool(j, v);
 }
 
+/* Controls, what turns the direction of text, and what shows as nothing. */
+static bool is_visible(uint32_t code)
+{
+	static const struct { uint32_t first, last; } hidden[] = {
+		{ 0, 0x1f },		{ 0x7f, 0x9f },
+		{ 0xad, 0xad },		{ 0x61c, 0x61c },
+		{ 0x115f, 0x1160 },	{ 0x180b, 0x180f },
+		{ 0x200b, 0x200f },	{ 0x2028, 0x202e },
+		{ 0x2060, 0x206f },	{ 0x3164, 0x3164 },
+		{ 0xfe00, 0xfe0f },	{ 0xfeff, 0xfeff },
+		{ 0xffa0, 0xffa0 },	{ 0xfff0, 0xfffb },
+		{ 0xe0000, 0xe0fff },
+	};
+
+	for (size_t i = 0; i < sizeof hidden / sizeof hidden[0]; i++)
+		if (code >= hidden[i].first && code <= hidden[i].last)
+			return false;
+	return true;
+}
+
 void buf_put_visible(struct buf *b, struct sv v)
 {
 	while (v.n) {
 		uint32_t code = 0;
 		size_t n = utf8_sequence(v, &code);
-		/* C1 controls, bidi overrides and zero-width characters too. */
-		bool plain = n && code >= 0x20 && code != 0x7f &&
-			     !(code >= 0x80 && code < 0xa0) &&
-			     !(code >= 0x200b && code <= 0x200f) &&
-			     !(code >= 0x202a && code <= 0x202e) &&
-			     !(code >= 0x2060 && code <= 0x206f) &&
-			     code != 0xfeff && code != 0x061c;
+		bool plain = n && is_visible(code);
 
 		if (n == 0)
 			n = 1;

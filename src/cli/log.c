@@ -326,7 +326,8 @@ static void print_run(struct sv id, bool as_json)
 				     json_object_get(last, "denied")));
 		json_close(&j, '}');
 	} else {
-		buf_printf(&b, "%.*s  ", SV_FMT(id));
+		buf_put_visible(&b, id);
+		buf_puts(&b, "  ");
 		if (json_is_integer(status))
 			buf_printf(&b, "%6lld  %4lld denied  ",
 				   json_integer_value(status),

@@ -10,6 +10,7 @@
 
 #include "base64.h"
 #include "io.h"
+#include "json.h"
 #include "own.h"
 #include "policy.h"
 #include "policy_verbs.h"
@@ -117,6 +118,7 @@ int trust_main(int argc, char **argv, struct err *e)
 {
 	const char *file = argc > 1 ? argv[1] : SOURCE_PROJECT_FILE;
 	auto_buf struct buf content = buf_new(POLICY_TEXT_MAX);
+	auto_buf struct buf shown = buf_new(4 * PATH_MAX);
 	auto_free char *path = NULL;
 
 	if (argc > 2 || file[0] == '-')
@@ -131,6 +133,7 @@ int trust_main(int argc, char **argv, struct err *e)
 	if (source_read_regular(path, &content, e) < 0 ||
 	    trust_record(sv_str(path), buf_sv(&content), e) < 0)
 		return -1;
-	(void)printf("trusted, as it is now: %s\n", path);
+	buf_put_visible(&shown, sv_str(path));
+	(void)printf("trusted, as it is now: %.*s\n", SV_FMT(buf_sv(&shown)));
 	return 0;
 }

@@ -80,6 +80,11 @@ static void test_buf_put_visible_shows_what_would_act(void)
 
 	buf_put_visible(&b, SV("a\x1b[2K\xc3\xa4\xe2\x80\xae\xff\n"));
 	CHECK_SV(buf_sv(&b), "a\\x1b[2K\xc3\xa4\\xe2\\x80\\xae\\xff\\x0a");
+	/* A tag character, a separator of lines, and a picture. */
+	buf_reset(&b);
+	buf_put_visible(&b, SV("\xf3\xa0\x81\x81\xe2\x80\xa8\xf0\x9f\x98\x80"));
+	CHECK_SV(buf_sv(&b), "\\xf3\\xa0\\x81\\x81\\xe2\\x80\\xa8"
+			     "\xf0\x9f\x98\x80");
 }
 
 static void test_base64_vectors_of_rfc_4648(void)
