@@ -105,6 +105,18 @@ int area_resolve(struct builder *b, struct sv path, struct area *ret,
 	return 0;
 }
 
+int area_check(const struct area *area, int fd, struct err *e)
+{
+	struct path_identity now;
+
+	if (path_identify(fd, &now, e) < 0)
+		return -1;
+	if (!path_same(&now, &area->identity))
+		return err_kind(e, ERR_DENIED, "%.*s was replaced meanwhile",
+				SV_FMT(area->path));
+	return 0;
+}
+
 int area_add_named(struct builder *b, enum area_kind kind, bool write,
 		   struct sv path, struct sv why, struct err *e)
 {

@@ -23,6 +23,9 @@ must_check int area_add_named(struct builder *b, enum area_kind kind,
 			      bool write, struct sv path, struct sv why,
 			      struct err *e);
 
+/* fd is still what the area was: what is looked through is what is shown. */
+must_check int area_check(const struct area *area, int fd, struct err *e);
+
 /* Sorts, joins equal paths, and marks what is redundant. */
 void areas_settle(struct builder *b);
 /* The innermost area with a mount of its own (not redundant) that contains

@@ -404,6 +404,10 @@ static int search_area(struct search *s, const struct area *area,
 			     O_NONBLOCK, e);
 	if (fd < 0)	/* covered */
 		return 0;
+	if (area_check(area, fd, e) < 0) {
+		(void)close(fd);
+		return -1;
+	}
 	s->depth = 0;
 	s->n = area->path.n;
 	memcpy(s->path, area->path.p, area->path.n);

@@ -44,7 +44,7 @@ enum {
 	LOOK_HIDDEN = 2,	/* all is covered but what leads to something shown */
 	LOOK_WRITE = 4,		/* in a write grant: guards hold */
 	LOOK_SOCKETS = 8,	/* for nothing but sockets, and not below */
-	LOOK_GIT = 16,		/* in .git, with LOOK_SOCKETS: its modules too */
+	LOOK_GIT = 16,		/* in .git: its modules too */
 	LOOK_MODULES = 32,	/* below .git/modules, .git/worktrees */
 };
 
@@ -167,21 +167,6 @@ static int mask_entry(struct walk *w, const struct entry *entry,
 	return cover(w, entry->path, SV("dot-file"), e) < 0 ? -1 : 1;
 }
 
-static int guard_entry(struct walk *w, const struct entry *entry,
-		       struct err *e)
-{
-	const struct grant *g = named_by(w, GRANT_GUARD, entry->path);
-
-	if (g)
-		return guards_add(w->b, builder_dup(w->b, entry->path),
-				  g->text, e);
-	if (!dotfile_begins_guard(entry->name))
-		return 0;
-	return guards_add_default(w->b,
-				  builder_dup(w->b, area_parent(entry->path)),
-				  entry->name, e);
-}
-
 static bool is_one_of(struct sv name, const char *const *list)
 {
 	for (; *list; list++)
@@ -206,17 +191,39 @@ static bool is_module_guarded(const struct entry *entry)
 	return is_one_of(entry->name, files);
 }
 
+static int guard_entry(struct walk *w, const struct entry *entry,
+		       unsigned look, struct err *e)
+{
+	const struct grant *g = named_by(w, GRANT_GUARD, entry->path);
+
+	if (g)
+		return guards_add(w->b, builder_dup(w->b, entry->path),
+				  g->text, e);
+	if ((look & LOOK_MODULES) && is_module_guarded(entry))
+		return guards_add_found(w->b, builder_dup(w->b, entry->path),
+					e);
+	if (!dotfile_begins_guard(entry->name))
+		return 0;
+	return guards_add_default(w->b,
+				  builder_dup(w->b, area_parent(entry->path)),
+				  entry->name, e);
+}
+
 static int descend(struct walk *w, int dir_fd, const struct entry *entry,
 		   unsigned look, struct err *e);
+
+static bool leads_to_modules(struct sv name)
+{
+	return sv_eq(name, SV("modules")) || sv_eq(name, SV("worktrees"));
+}
 
 static int git_entry(struct walk *w, int dir_fd, const struct entry *entry,
 		     unsigned look, struct err *e)
 {
-	static const char *const below_git[] = { "modules", "worktrees", NULL };
 	static const char *const large[] = {
 		"objects", "refs", "logs", "lfs", NULL,
 	};
-	const unsigned modules = LOOK_WRITE | LOOK_MODULES;
+	const unsigned modules = LOOK_WRITE | LOOK_MODULES | LOOK_SOCKETS;
 
 	if (entry->type == DT_SOCK)
 		return cover(w, entry->path, SOCKET_OF_HOST, e);
@@ -234,8 +241,27 @@ static int git_entry(struct walk *w, int dir_fd, const struct entry *entry,
 			       0 : descend(w, dir_fd, entry, modules, e);
 	}
 	return look & LOOK_GIT && entry->type == DT_DIR &&
-	       is_one_of(entry->name, below_git) ?
+	       leads_to_modules(entry->name) ?
 		       descend(w, dir_fd, entry, modules, e) : 0;
+}
+
+/*
+ * Root opens what the agent, who will be the grant's owner and nobody else,
+ * cannot enter.  Nothing in there could be covered one by one, nor watched.
+ */
+static bool is_shut(const struct walk *w, int fd)
+{
+	const struct area *area = w->root;
+	struct stat st;
+	mode_t search;
+
+	if (!w->b->plan->as_root)
+		return false;
+	if (fstat(fd, &st) < 0)
+		return true;
+	search = st.st_uid == area->owner ? S_IXUSR :
+		 st.st_gid == area->group ? S_IXGRP : S_IXOTH;
+	return !(st.st_mode & search);
 }
 
 static int descend(struct walk *w, int dir_fd, const struct entry *entry,
@@ -246,17 +272,20 @@ static int descend(struct walk *w, int dir_fd, const struct entry *entry,
 	if (dotfile_is_open(entry->name) &&
 	    !(look & (LOOK_HIDDEN | LOOK_MODULES))) {
 		look &= ~(unsigned)LOOK_DOTS;
+		if (sv_eq(entry->name, SV(".git")))
+			look |= LOOK_GIT;
 		if (!named_below(w, GRANT_HIDE, entry->path) &&
 		    !named_below(w, GRANT_GUARD, entry->path))
-			look |= LOOK_SOCKETS |
-				(sv_eq(entry->name, SV(".git")) ? LOOK_GIT : 0u);
+			look |= LOOK_SOCKETS;
 	}
 	fd = openat(dir_fd, entry->name.p, O_RDONLY | O_DIRECTORY |
 		    O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
-	if (fd >= 0)
+	if (fd >= 0 && !is_shut(w, fd))
 		return walk_dir(w, fd, look, e);
-	if (errno == EACCES || errno == EPERM)
+	if (fd >= 0 || errno == EACCES || errno == EPERM) {
+		close_fd(&fd);
 		return cover(w, entry->path, SV("an unreadable directory"), e);
+	}
 	if (errno == ENOENT)
 		return 0;
 	return err_sys(e, "open %.*s", SV_FMT(entry->path));
@@ -282,7 +311,7 @@ static int walk_entry(struct walk *w, int dir_fd, struct entry *entry,
 		return refuse(w, "more than 200000 entries", e);
 	if (w->entries % WALK_CLOCK_EVERY == 0 && loop_now_ms() > w->until_ms)
 		return refuse(w, "more than two seconds' worth of entries", e);
-	if (look & (LOOK_SOCKETS | LOOK_MODULES))
+	if (look & LOOK_SOCKETS)
 		return git_entry(w, dir_fd, entry, look, e);
 	entry->area = area_of(w, entry->path);
 	if (entry->area && entry->area->kind == AREA_PRIVATE)
@@ -294,10 +323,13 @@ static int walk_entry(struct walk *w, int dir_fd, struct entry *entry,
 	masked = mask_entry(w, entry, &look, e);
 	if (masked)
 		return masked < 0 ? -1 : 0;
-	if ((look & LOOK_WRITE) && guard_entry(w, entry, e) < 0)
+	if ((look & LOOK_WRITE) && guard_entry(w, entry, look, e) < 0)
 		return -1;
 	if (entry->type != DT_DIR)
 		return 0;
+	if (look & LOOK_GIT)
+		look = (look & ~(unsigned)LOOK_GIT) |
+		       (leads_to_modules(entry->name) ? LOOK_MODULES : 0u);
 	return descend(w, dir_fd, entry, look, e);
 }
 
@@ -351,6 +383,29 @@ static int walk_dir(struct walk *w, int dir_fd, unsigned look, struct err *e)
 	return 0;
 }
 
+/*
+ * A grant of a git directory itself, or of a part of it, as a linked worktree
+ * needs one: what git executes is guarded there as it is inside a tree.
+ */
+static int look_at_git(struct walk *w, const struct area *area, unsigned *look,
+		       struct err *e)
+{
+	struct sv path = area->path;
+
+	bool whole = named_below(w, GRANT_HIDE, path) ||
+		     named_below(w, GRANT_GUARD, path);
+	unsigned more = sv_ends(path, SV("/.git")) ? LOOK_GIT :
+			sv_find_sv(path, SV("/.git/modules/")) < path.n ||
+			sv_find_sv(path, SV("/.git/worktrees/")) < path.n ?
+			LOOK_MODULES : 0;
+
+	if (!area->write || !more)
+		return 0;
+	*look = LOOK_WRITE | more | (whole ? 0u : LOOK_SOCKETS);
+	return more != LOOK_GIT ? 0 :
+	       guards_add_default(w->b, area_parent(path), SV(".git"), e);
+}
+
 static int walk_area(struct walk *w, const struct area *area, struct err *e)
 {
 	unsigned look = LOOK_DOTS | (area->write ? LOOK_WRITE : 0u);
@@ -361,6 +416,11 @@ static int walk_area(struct walk *w, const struct area *area, struct err *e)
 		return cover(w, area->path, SV("an unreadable directory"), e);
 	if (fd < 0)
 		return err_ctx(e, "%.*s", SV_FMT(area->why));
+	if (area_check(area, fd, e) < 0 ||
+	    look_at_git(w, area, &look, e) < 0) {
+		(void)close(fd);
+		return -1;
+	}
 	w->root = area;
 	w->depth = 0;
 	w->n = area->path.n;
