@@ -199,6 +199,9 @@ static int guard_entry(struct walk *w, const struct entry *entry,
 	if (g)
 		return guards_add(w->b, builder_dup(w->b, entry->path),
 				  g->text, e);
+	if ((look & LOOK_MODULES) && sv_eq(entry->name, SV("HEAD")))
+		return guards_add_git_dir(w->b, builder_dup(w->b,
+					  area_parent(entry->path)), e);
 	if ((look & LOOK_MODULES) && is_module_guarded(entry))
 		return guards_add_found(w->b, builder_dup(w->b, entry->path),
 					e);
