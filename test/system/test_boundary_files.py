@@ -344,7 +344,7 @@ def test_what_was_looked_through_is_what_is_shown(stockade):
     try:
         assert swapper.stdout.readline() == b"swapping\n"
         seen = [stockade.sh(f"cat {shown}/.env; cat {shown}/plain",
-                            policy=f"read {shown}\n") for _ in range(60)]
+                            policy=f"read {shown}\n") for _ in range(30)]
     finally:
         swapper.kill()
         swapper.communicate()
