@@ -3,6 +3,7 @@
 files.  Each way is tried where it is open as well."""
 import hashlib
 import os
+import re
 import shutil
 import stat
 import subprocess
@@ -10,7 +11,7 @@ import sys
 
 import pytest
 
-from conftest import PROBE, PROGRAM, as_root
+from conftest import PROBE, PROGRAM, TREE, as_root
 
 WRITE = ["--write", "."]
 GIT = ["git", "-c", "user.name=t", "-c", "user.email=t@t"]
@@ -130,12 +131,17 @@ def test_what_another_user_keeps_to_himself(stockade):
 
 # --- a guard ------------------------------------------------------------------
 
-GUARDED = [".git/hooks/h", ".git/config", ".git/info/attributes", ".envrc",
-           ".vscode/tasks.json", ".idea/workspace.xml", ".husky/pre-commit",
-           ".devcontainer/devcontainer.json", ".pre-commit-config.yaml",
-           ".mcp.json", ".dir-locals.el", ".vimrc", ".claude/settings.json",
-           ".claude/hooks/h", ".codex/config.toml", ".gemini/settings.json"]
-SHOW = [flag for name in sorted({one.split("/")[0] for one in GUARDED})
+def default_guards():
+    """The list itself, so that what is added to it is tried as well."""
+    with open(os.path.join(TREE, "src", "policy", "dotfiles.c")) as text:
+        table = text.read().split("dotfile_guards[] = {")[1].split("NULL")[0]
+    return [name.replace("*", "x") for name in
+            re.findall(r'"([^"]+)"', re.sub(r"/\*.*?\*/", "", table))]
+
+
+GUARDED = default_guards()
+SHOW = [flag for name in sorted({one.split("/")[0] for one in GUARDED
+                                 if one.startswith(".")})
         for flag in ("--show", name)]
 
 
@@ -143,19 +149,19 @@ SHOW = [flag for name in sorted({one.split("/")[0] for one in GUARDED})
 def test_every_default_guard_holds_and_is_lifted_by_name(stockade, where):
     for name in GUARDED:
         file(stockade.cwd / where / name, "old\n")
-        file(stockade.cwd / where / name).write_text("old\n")
     beside = file(stockade.cwd / where / ".git" / "plain", "old\n")
     script = "cd ./" + where + ";" + ";".join(
         f"echo new > {name}; rm -rf {name} {os.path.dirname(name) or name};"
         f"mv {name} x; mkdir -p {os.path.dirname(name) or 'x'};"
-        f"echo new > {name}; echo new > {name.split('/')[0]}/made"
+        f"echo new > {name}; ln -sf x {name}; cp /bin/true {name}"
         for name in GUARDED) + "; echo new > .git/plain"
+    assert len(GUARDED) > 60
     stockade.sh(script, flags=[*WRITE, *SHOW])
     for name in GUARDED:
         assert (stockade.cwd / where / name).read_text() == "old\n", name
     assert not beside.exists() or beside.read_text() == "new\n", "the control"
     lifted = stockade.sh(
-        f"cd ./{where}; echo new > .envrc; echo new > .vscode/tasks.json",
+        f"cd ./{where}; echo new > .envrc; echo new > .vscode",
         flags=[*WRITE, "--write", f"{where}.envrc", "--write",
                f"{where}.vscode", "--show", ".envrc"])
     assert lifted.status == 0, lifted
