@@ -3,6 +3,7 @@
 with the cause and a remedy, and then the command has not run."""
 import ctypes
 import os
+import shutil
 import struct
 import subprocess
 import sys
@@ -130,6 +131,26 @@ def test_seventeen_landlock_domains_are_too_many(stockade):
     assert done.stdout == "ran\n", done
     refused(within(stockade, landlocked(16, 0, connect), "echo", "ran"),
             "andlock")
+
+
+@pytest.mark.skipif(shutil.which("strace") is None,
+                    reason="strace is not installed")
+@pytest.mark.parametrize("abi", [0, 1, 2, 3, 4, 5, 6])
+def test_an_older_landlock_is_enough_or_is_refused(stockade, abi):
+    """Asked for its version, the kernel says an older one."""
+    (stockade.cwd / "f").write_text("old")
+    (stockade.cwd / ".env").write_text("CANARY")
+    wrapper = ["strace", "-f", "-qq", "-o", "/dev/null", "-e",
+               "trace=landlock_create_ruleset", "-e",
+               f"inject=landlock_create_ruleset:retval={abi}:when=1"]
+    # pid 1's first call is the question; the second makes the ruleset.
+    done = within(stockade, wrapper, "sh", "-c", "cat f .env; echo x > f;"
+                  "echo x > /tmp/f && cat /tmp/f; echo x > /usr/f")
+    if abi < 2:
+        refused(done, "andlock", "5.19")
+    else:
+        assert done.stdout == "oldx\n" and done.returncode, done
+    assert (stockade.cwd / "f").read_text() == "old"
 
 
 @pytest.mark.parametrize("mask", [

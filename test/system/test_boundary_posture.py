@@ -211,6 +211,13 @@ def host_mounts_below(*tops):
             if any(path.startswith(top + "/") for top in tops)]
 
 
+# Where the authority of a run lies, over what the host has there.
+BUNDLES = ["/etc/ssl/certs/ca-certificates.crt",
+           "/etc/pki/tls/certs/ca-bundle.crt",
+           "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",
+           "/etc/ssl/ca-bundle.pem", "/etc/ssl/cert.pem"]
+
+
 def expected_mounts(stockade):
     ro, own = "nodev nosuid ro", "nodev nosuid rw"
     tmpfs = {"/": ro, "/run": own, "/tmp": own, "/var/tmp": own,
@@ -250,6 +257,41 @@ def test_the_mount_table(agent):
     # Nothing that is mounted out there comes in, and the other way round.
     assert "shared:" not in agent.text("mountinfo")
     assert "master:" not in agent.text("mountinfo")
+
+
+def test_what_a_policy_adds(stockade, net):
+    """A grant, a mask, a guard, an authority: a mount for each, and no more."""
+    for name in ("work/.env", "work/.vscode/f", "sdk/f"):
+        path = stockade.home / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("x")
+    idmapped = "idmapped " if IS_ROOT else ""
+    bundle = next(path for path in BUNDLES if os.path.exists(path))
+    assert [os.path.realpath(path) for path in BUNDLES
+            if os.path.exists(path)] == [os.path.realpath(bundle)]
+    more = {"sdk": ("ro", ""), "work": ("rw", ""), "work/.env": (
+        "ro", "noexec "), "work/.vscode": ("ro", "")}
+    with living(stockade, ["/usr/bin/sleep", "60"], policy=net
+                + "write .\nread ~/sdk\nallow GET api.test/**\n") as agent:
+        expected = expected_mounts(stockade)
+        for name, (access, extra) in more.items():
+            of_host = "" if "env" in name else idmapped
+            expected[str(stockade.home / name)] = (
+                None, f"{of_host}nodev {extra}nosuid {access}")
+        for path in ("/etc/stockade/ca.pem", "/etc/stockade/bundle.pem",
+                     os.path.realpath(bundle)):
+            expected[path] = ("tmpfs", "nodev nosuid ro")
+        seen = mounts_of(agent.text("mountinfo"))
+        assert sorted(seen) == sorted(expected)
+        for path, (kind, flags) in expected.items():
+            assert kind in (None, seen[path][0]), path
+            assert flags is None or seen[path][1] == flags, path
+        assert sorted(agent.fds()) == [0, 1, 2]
+        status = agent.status()
+        # The second one stops the calls that make a name.
+        assert (status["Seccomp"], status["Seccomp_filters"]) == ("2", "2")
+        assert status["CapBnd"] == status["CapEff"] == NO_CAPABILITY
+        assert agent.status(agent.init)["Threads"] == "1"
 
 
 def test_the_root_and_dev(agent):

@@ -165,6 +165,32 @@ static void test_dot_files_are_covered_unless_shown(void)
 	end();
 }
 
+static void test_other_names_get_what_the_first_has(void)
+{
+	begin();
+	make_file(".env");
+	make_dir("sub");
+	make_dir(".git");
+	make_dir("node_modules");
+	make_file(".git/config");
+	make_file("free");
+	CHECK_INT(link(at(".env"), at("sub/other")), 0);
+	CHECK_INT(link(at(".env"), at("node_modules/third")), 0);
+	CHECK_INT(link(at(".env"), at(".shown")), 0);
+	CHECK_INT(link(at(".git/config"), at("sub/config")), 0);
+	CHECK_INT(link(at("free"), at("sub/free")), 0);
+	statement("write", ".");
+	statement("show", ".shown");
+	CHECK_INT(build(), 0);
+	CHECK(find(STEP_COVER, at("sub/other")));
+	CHECK(find(STEP_COVER, at("node_modules/third")));
+	CHECK(!find(STEP_COVER, at(".shown")));
+	CHECK(find(STEP_GUARD, at("sub/config")));
+	CHECK(!find(STEP_COVER, at("sub/free")));
+	CHECK(!find(STEP_GUARD, at("sub/free")));
+	end();
+}
+
 static void test_show_inside_a_hidden_directory_opens_only_that(void)
 {
 	begin();
@@ -486,6 +512,7 @@ int main(void)
 {
 	RUN(test_cwd_is_read_only_without_a_statement);
 	RUN(test_dot_files_are_covered_unless_shown);
+	RUN(test_other_names_get_what_the_first_has);
 	RUN(test_show_inside_a_hidden_directory_opens_only_that);
 	RUN(test_hide_beats_show_and_write);
 	RUN(test_hooks_are_guarded_and_their_ancestors_pinned);
