@@ -191,7 +191,42 @@ static bool is_module_guarded(const struct entry *entry)
 	return is_one_of(entry->name, files);
 }
 
-static int guard_entry(struct walk *w, const struct entry *entry,
+static bool is_directory(int dir_fd, const char *name)
+{
+	struct stat st;
+
+	return fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       S_ISDIR(st.st_mode);
+}
+
+/*
+ * A directory that looks like a bare repository is one to every git command
+ * that is started in it, whatever it is called.
+ */
+static int guard_bare(struct walk *w, int dir_fd, const struct entry *head,
+		      struct err *e)
+{
+	struct sv dir = builder_dup(w->b, area_parent(head->path));
+	const struct sv git = SV(".git/");
+
+	if (!is_directory(dir_fd, "objects") || !is_directory(dir_fd, "refs"))
+		return 0;
+	for (const char *const *at = dotfile_guards; *at; at++) {
+		struct sv name = sv_str(*at);
+
+		if (!sv_starts(name, git))
+			continue;
+		name = sv_from(name, git.n);
+		if (faccessat(dir_fd, name.p, F_OK, AT_SYMLINK_NOFOLLOW) == 0 &&
+		    guards_add_found(w->b, builder_printf(w->b, "%.*s/%s",
+							  SV_FMT(dir), name.p),
+				     e) < 0)
+			return -1;
+	}
+	return guards_add_git_dir(w->b, dir, e);
+}
+
+static int guard_entry(struct walk *w, int dir_fd, const struct entry *entry,
 		       unsigned look, struct err *e)
 {
 	const struct grant *g = named_by(w, GRANT_GUARD, entry->path);
@@ -205,6 +240,8 @@ static int guard_entry(struct walk *w, const struct entry *entry,
 	if ((look & LOOK_MODULES) && is_module_guarded(entry))
 		return guards_add_found(w->b, builder_dup(w->b, entry->path),
 					e);
+	if (sv_eq(entry->name, SV("HEAD")))
+		return guard_bare(w, dir_fd, entry, e);
 	if (!dotfile_begins_guard(entry->name))
 		return 0;
 	return guards_add_default(w->b,
@@ -326,7 +363,7 @@ static int walk_entry(struct walk *w, int dir_fd, struct entry *entry,
 	masked = mask_entry(w, entry, &look, e);
 	if (masked)
 		return masked < 0 ? -1 : 0;
-	if ((look & LOOK_WRITE) && guard_entry(w, entry, look, e) < 0)
+	if ((look & LOOK_WRITE) && guard_entry(w, dir_fd, entry, look, e) < 0)
 		return -1;
 	if (entry->type != DT_DIR)
 		return 0;

@@ -251,7 +251,9 @@ print(call(add, b"user", b"stockade-test", b"x", 1, -1),
 """
     first, second, third, _ = python(stockade, script).ok().out.split()
     assert (first, second, third) == ("1", "False", "1")
-    assert outside(script).split()[:3] == ["0", "True", "0"]
+    # A container's own filter may have taken them away already.
+    assert outside(script).split()[:3] in (["0", "True", "0"],
+                                           ["1", "False", "1"])
 
 
 def test_the_clock_and_watching_the_file_system(stockade):
