@@ -4,13 +4,13 @@
 _stockade() {
 	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
 	local verb=${COMP_WORDS[1]} i
-	local statements="--read --write --show --hide --guard --env --allow
+	local statements="--read --write --show --hide --guard --cache --env --allow
 		--ask --deny --reach --secret --roots --limit --profile"
 
 	COMPREPLY=()
 	if [ "$COMP_CWORD" = 1 ]; then
 		mapfile -t COMPREPLY < <(compgen -W "run check policy trust log
-			runs doctor --help --version" -- "$cur")
+			runs caches doctor --help --version" -- "$cur")
 		return
 	fi
 	# Behind `--` stands another program's command line.
@@ -27,7 +27,7 @@ _stockade() {
 		fi
 	done
 	case $prev in
-	--policy|--read|--write|--show|--hide|--guard|--roots)
+	--policy|--read|--write|--show|--hide|--guard|--cache|--roots)
 		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 		return ;;
 	--profile)
@@ -46,6 +46,7 @@ _stockade() {
 	check|policy) i="--policy --json $statements" ;;
 	log) i="verify --denied --follow --json $(_stockade_runs)" ;;
 	runs|doctor) i="--json" ;;
+	caches) i="--json remove --all" ;;
 	trust) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
 	*) return ;;
 	esac

@@ -9,12 +9,13 @@ complete -c stockade -n __fish_use_subcommand -a policy -d 'the effective policy
 complete -c stockade -n __fish_use_subcommand -a trust -d 'use this policy from now on'
 complete -c stockade -n __fish_use_subcommand -a log -d 'what happened in a run'
 complete -c stockade -n __fish_use_subcommand -a runs -d 'the runs on record'
+complete -c stockade -n __fish_use_subcommand -a caches -d 'the directories that are kept'
 complete -c stockade -n __fish_use_subcommand -a doctor -d 'what this machine allows'
 
 set -l takes_policy '__fish_seen_subcommand_from run check policy'
 complete -c stockade -n $takes_policy -l policy -r -F -d 'a policy file'
 complete -c stockade -n $takes_policy -l profile -x -a 'claude codex gemini-cli opencode' -d 'a profile'
-for path in read write show hide guard roots
+for path in read write show hide guard cache roots
     complete -c stockade -n $takes_policy -l $path -r -F
 end
 for rule in env allow ask deny reach secret limit
@@ -25,4 +26,6 @@ complete -c stockade -n '__fish_seen_subcommand_from run; and contains -- -- (co
 complete -c stockade -n '__fish_seen_subcommand_from log' -a verify -d 'check the chain'
 complete -c stockade -n '__fish_seen_subcommand_from log' -l denied -d 'refusals only'
 complete -c stockade -n '__fish_seen_subcommand_from log' -l follow -d 'until the run has ended'
-complete -c stockade -n '__fish_seen_subcommand_from run policy log runs doctor' -l json
+complete -c stockade -n '__fish_seen_subcommand_from run policy log runs caches doctor' -l json
+complete -c stockade -n '__fish_seen_subcommand_from caches' -a remove -d 'by their keys, or --all'
+complete -c stockade -n '__fish_seen_subcommand_from caches' -l all

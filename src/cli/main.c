@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "caches.h"
 #include "complaint.h"
 #include "doctor.h"
 #include "log.h"
@@ -34,6 +35,8 @@ static const struct verb verbs[] = {
 	{ "log", log_main, "[RUN] [--denied] [--follow] [--json]",
 	  "what happened in a run; `log verify [RUN]` checks the chain" },
 	{ "runs", runs_main, "[--json]", "the runs on record, newest first" },
+	{ "caches", caches_main, "[--json] | remove KEY...|--all",
+	  "the directories that `cache` keeps, and removing them" },
 	{ "doctor", doctor_main, "[--json] [--syscalls [FLAGS]]",
 	  "what this kernel and this user allow; which system calls work inside" },
 };

@@ -21,6 +21,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "cache_store.h"
 #include "complaint.h"
 #include "launch.h"
 #include "own.h"
@@ -51,6 +52,7 @@ struct run {
 	bool has_record, has_warden, has_sandbox, is_planned;
 	bool needs_reaping;	/* pid 1, by us */
 	struct launch_variable *variables;	/* owned */
+	struct cache_set caches;
 	char cwd[PATH_MAX];
 };
 
@@ -87,6 +89,7 @@ static void run_fini(struct run *r)
 		run_record_fini(&r->record);
 	loop_free(r->loop);
 	free(r->variables);
+	cache_set_close(&r->caches);
 	policy_free(&r->policy);
 	if (!r->sandbox.empty || r->needs_reaping)
 		kill_sandbox(r);
@@ -199,6 +202,16 @@ static int begin_plan(struct run *r, struct err *e)
 	return r->plan ? 0 : -1;
 }
 
+/* Directories that this policy's runs find again. */
+static int open_caches(struct run *r, bool make, struct err *e)
+{
+	if (cache_set_open(&r->caches, &r->policy, r->cwd, make, e) < 0)
+		return -1;
+	r->input.caches = r->caches.list;
+	r->input.caches_n = r->caches.n;
+	return 0;
+}
+
 /* Where later runs find what this one leaves them: checked, and its name. */
 static int open_store(struct run *r, struct err *e)
 {
@@ -222,6 +235,7 @@ static int explain(struct run *r, char **argv, bool json, struct err *e)
 	auto_buf struct buf text = buf_new(16 << 20);
 
 	if (begin_plan(r, e) < 0 || make_input(r, argv, e) < 0 ||
+	    open_caches(r, false, e) < 0 ||
 	    plan_build(r->plan, &r->policy, &r->input, e) < 0)
 		return -1;
 	plan_print(r->plan, &text, json);
@@ -276,7 +290,7 @@ static int start(struct run *r, char **argv, struct err *e)
 	/* Before there are secrets in this memory, of which it has a copy. */
 	if (sandbox_start(r->plan, &r->sandbox, e) < 0 ||
 	    make_input(r, argv, e) < 0 || open_warden(r, argv, e) < 0 ||
-	    open_store(r, e) < 0 ||
+	    open_store(r, e) < 0 || open_caches(r, true, e) < 0 ||
 	    plan_build(r->plan, &r->policy, &r->input, e) < 0)
 		return -1;
 	r->is_planned = true;

@@ -253,11 +253,26 @@ static int load_flags(struct places *p, const struct source_options *o,
 	return 0;
 }
 
+/* What this run's policy is known by, when the last `read` was a file. */
+static int name_policy(struct policy *p, size_t files_before, struct err *e)
+{
+	struct sv *named;
+
+	if (p->files_n == files_before)
+		return 0;	/* a pipe */
+	named = arena_push(&p->arena, &p->named, &p->named_n, &p->named_cap);
+	if (!named)
+		return err_kind(e, ERR_LIMIT, "the policy is too large");
+	*named = p->files[p->files_n - 1];
+	return 0;
+}
+
 static int load_files(struct places *p, const struct source_options *o,
 		      struct err *e)
 {
 	for (size_t i = 0; i < o->files_n; i++) {
 		auto_buf struct buf text = buf_new(POLICY_TEXT_MAX);
+		size_t before = p->policy->files_n;
 		int got = read_policy(p, o->files[i], false, &text, e);
 		struct policy_source s = source_of(p, o->files[i],
 						   buf_sv(&text));
@@ -266,7 +281,8 @@ static int load_files(struct places *p, const struct source_options *o,
 			return err_kind(e, ERR_POLICY,
 					"the policy file %s does not exist",
 					o->files[i]);
-		if (got < 0 || policy_parse(p->policy, &s, e) < 0)
+		if (got < 0 || name_policy(p->policy, before, e) < 0 ||
+		    policy_parse(p->policy, &s, e) < 0)
 			return -1;
 	}
 	return 0;
@@ -276,6 +292,7 @@ static int load_files(struct places *p, const struct source_options *o,
 static int load_project(struct places *p, struct err *e)
 {
 	auto_buf struct buf text = buf_new(POLICY_TEXT_MAX);
+	size_t before = p->policy->files_n;
 	int got = read_policy(p, SOURCE_PROJECT_FILE, true, &text, e);
 	struct policy_source s = source_of(p, SOURCE_PROJECT_FILE,
 					   buf_sv(&text));
@@ -293,6 +310,8 @@ static int load_project(struct places *p, struct err *e)
 			SOURCE_PROJECT_FILE, trust == TRUST_CHANGED ?
 				"has changed since it was trusted" :
 				"is the project's proposal, and not trusted");
+	if (name_policy(p->policy, before, e) < 0)
+		return -1;
 	return policy_parse(p->policy, &s, e);
 }
 

@@ -188,8 +188,9 @@ void areas_settle(struct builder *b)
 		    area->kind != AREA_SYSTEM)
 			continue;
 		/* A program in a writable tree is part of it. */
-		area->redundant = area->write == around->write ||
-				  area->kind == AREA_CODE;
+		area->redundant = !area->source.n &&
+			(area->write == around->write ||
+				  area->kind == AREA_CODE);
 	}
 }
 
@@ -254,11 +255,14 @@ static void mount_area(struct builder *b, const struct area *area)
 		return;
 	}
 	s = builder_mount(b, STEP_BIND, area->path, area->why);
-	s->source = area->path;
+	s->source = area->source.n ? area->source : area->path;
 	s->identity = area->identity;
 	s->flags = area->write ? STEP_WRITE : 0;
 	if (area->kind == AREA_SYSTEM)
 		s->flags |= STEP_SYSTEM;
+	/* No stub is made for it in a tree of the host. */
+	if (area->source.n && around && around->kind != AREA_PRIVATE)
+		s->flags |= STEP_THERE;
 }
 
 int areas_mount(struct builder *b, struct err *e)

@@ -31,6 +31,7 @@ struct area {
 	uid_t owner;
 	gid_t group;
 	struct sv path;		/* canonical */
+	struct sv source;	/* of a cache, where it is kept; else empty */
 	struct path_identity identity;
 	struct sv why;
 };
@@ -62,6 +63,10 @@ struct sv builder_printf(struct builder *b, const char *fmt, ...)
 /* With a NUL behind it. */
 const char *builder_str(struct builder *b, struct sv v);
 
+/* What no statement opens, since it is the sandbox's own (grants.c). */
+must_check int grants_check_place(const struct grant *g, struct sv path,
+				  struct err *e);
+
 /* Of plan_new(). */
 must_check int identity_begin(struct builder *b, struct err *e);
 /* Parts of plan_build(), in the order in which they are called. */
@@ -70,6 +75,8 @@ must_check int environment_plan(struct builder *b, struct err *e);
 must_check int system_plan(struct builder *b, struct err *e);
 must_check int command_plan(struct builder *b, struct err *e);
 must_check int grants_plan(struct builder *b, struct err *e);
+must_check int caches_plan(struct builder *b, struct err *e);
+must_check int caches_check(const struct builder *b, struct err *e);
 must_check int refusals_check(struct builder *b, struct err *e);
 must_check int guards_plan(struct builder *b, struct err *e);
 must_check int walk_plan(struct builder *b, struct err *e);

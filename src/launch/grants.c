@@ -21,7 +21,7 @@ static const char *grant_word(const struct grant *g)
 }
 
 /* These are the sandbox's own; to bind the host's over them undoes it. */
-static int check_place(const struct grant *g, struct sv path, struct err *e)
+int grants_check_place(const struct grant *g, struct sv path, struct err *e)
 {
 	static const char *const own[] = { "/proc", "/dev", "/etc" };
 
@@ -30,13 +30,13 @@ static int check_place(const struct grant *g, struct sv path, struct err *e)
 
 		if (area_contains(path, place) ||
 		    (i < 2 && area_contains(place, path)) ||
-		    (g->kind == GRANT_WRITE && area_contains(place, path)))
+		    (g->kind != GRANT_READ && area_contains(place, path)))
 			return err_kind(e, ERR_POLICY,
 					"%.*s: %s is the sandbox's own; name "
 					"directories that do not touch it",
 					SV_FMT(g->text), own[i]);
 	}
-	if (g->kind == GRANT_WRITE && (area_contains(path, SV("/sys")) ||
+	if (g->kind != GRANT_READ && (area_contains(path, SV("/sys")) ||
 				       area_contains(SV("/sys"), path)))
 		return err_kind(e, ERR_POLICY, "%.*s: /sys is never writable",
 				SV_FMT(g->text));
@@ -59,7 +59,7 @@ static int add_grant(struct builder *b, const struct grant *g, struct sv path,
 					grant_word(g));
 		return err_ctx(e, "%.*s", SV_FMT(g->text));
 	}
-	return check_place(g, b->areas[b->areas_n - 1].path, e);
+	return grants_check_place(g, b->areas[b->areas_n - 1].path, e);
 }
 
 struct expansion {
@@ -149,6 +149,8 @@ int grants_plan(struct builder *b, struct err *e)
 				  add_grant(b, g, g->path, e)) < 0)
 			return -1;
 	}
+	if (caches_plan(b, e) < 0)
+		return -1;
 	areas_settle(b);
 	return 0;
 }
@@ -196,7 +198,8 @@ int refusals_check(struct builder *b, struct err *e)
 		struct sv sealed = true_name(b, b->in->sealed[i]);
 
 		for (size_t j = 0; j < b->areas_n; j++)
-			if (b->areas[j].write &&
+			/* A cache is not what has its name out here. */
+			if (b->areas[j].write && !b->areas[j].source.n &&
 			    check_sealed(&b->areas[j], sealed, e) < 0)
 				return -1;
 	}

@@ -71,7 +71,7 @@ int guards_add(struct builder *b, struct sv path, struct sv why,
 	struct path_identity identity;
 	int found;
 
-	if (!around || !around->write)
+	if (!around || !around->write || around->source.n)
 		return 0;
 	found = look(b, path, &identity, e);
 	if (found < 0)

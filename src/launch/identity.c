@@ -231,7 +231,9 @@ int idmap_plan(struct builder *b, struct err *e)
 		const struct area *area = s->kind == STEP_BIND ?
 						  areas_find(b, s->target) : NULL;
 
-		if (!area || area->kind == AREA_SYSTEM)
+		/* A cache that is not there yet is only to be looked at. */
+		if (!area || area->kind == AREA_SYSTEM ||
+		    (area->source.n && !area->identity.ino))
 			continue;
 		if (idmap_step(&owners, b->plan, area, s, e) < 0)
 			return err_ctx(e, "%.*s", SV_FMT(s->source));

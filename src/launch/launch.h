@@ -36,6 +36,12 @@ struct launch_variable {
 	struct sv name, value;
 };
 
+/* Of a `cache` statement: where its directory is kept, an absolute path. */
+struct launch_cache {
+	struct sv path;		/* the statement's */
+	const char *dir;	/* there already, unless it is to be looked at */
+};
+
 /* Everything is borrowed for plan_build().  What steps keep of it they copy,
  * for pid 1 shares only the plan's memory. */
 struct launch_input {
@@ -48,6 +54,10 @@ struct launch_input {
 	 * what later runs can use again (template.h).  NULL: the plan is to be
 	 * looked at, not to be carried out. */
 	const char *store;
+
+	/* One for each `cache` of the policy. */
+	const struct launch_cache *caches;
+	size_t caches_n;
 
 	/* Set inside, whatever the policy says: placeholders of secrets. */
 	const struct launch_variable *variables;

@@ -184,7 +184,8 @@ int plan_build(struct plan *plan, const struct policy *p,
 	if (system_plan(b, e) < 0)
 		return err_ctx(e, "the system's part of the sandbox");
 	if (command_plan(b, e) < 0 || plan_argv(b, e) < 0 ||
-	    grants_plan(b, e) < 0 || refusals_check(b, e) < 0 ||
+	    grants_plan(b, e) < 0 || caches_check(b, e) < 0 ||
+	    refusals_check(b, e) < 0 ||
 	    guards_plan(b, e) < 0 || walk_plan(b, e) < 0 ||
 	    links_plan(b, e) < 0 ||
 	    areas_mount(b, e) < 0 || idmap_plan(b, e) < 0 ||

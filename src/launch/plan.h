@@ -79,6 +79,7 @@ enum step_flag {
 	STEP_SYSTEM = 8,	/* part of every sandbox, not of the policy */
 	STEP_READY = 16,	/* in the template: nothing to do for pid 1 */
 	STEP_PLACED = 32,	/* a mount whose place is in the template */
+	STEP_THERE = 64,	/* BIND: its place is there, or it fails */
 };
 
 struct step {

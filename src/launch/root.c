@@ -226,7 +226,10 @@ int root_bind(struct init *in, const struct step *s, struct err *e)
 
 	if (s->flags & STEP_SYSTEM)
 		return bind_system(in, s, e);
-	at_fd = s->identity.type == S_IFDIR ?
+	at_fd = s->flags & STEP_THERE ?
+			path_open_exact(in->root_fd, below, O_PATH |
+					O_DIRECTORY, e) :
+		s->identity.type == S_IFDIR ?
 			path_make_dirs(in->root_fd, below, e) :
 			path_make_file(in->root_fd, below, 0644, e);
 	if (at_fd < 0)

@@ -354,7 +354,9 @@ static int walk_entry(struct walk *w, int dir_fd, struct entry *entry,
 	if (look & LOOK_SOCKETS)
 		return git_entry(w, dir_fd, entry, look, e);
 	entry->area = area_of(w, entry->path);
-	if (entry->area && entry->area->kind == AREA_PRIVATE)
+	/* Not what has this name out here. */
+	if (entry->area && (entry->area->kind == AREA_PRIVATE ||
+			    entry->area->source.n))
 		return 0;
 	/* A redundant one, a program in a writable tree, is as its tree is. */
 	if (entry->area && !entry->area->redundant)
@@ -511,6 +513,7 @@ int walk_plan(struct builder *b, struct err *e)
 		const struct area *area = &b->areas[i];
 
 		if (area->kind != AREA_NAMED || w->visited[i] ||
+		    area->source.n ||
 		    area->identity.type != S_IFDIR)
 			continue;
 		if (walk_area(w, area, e) < 0)

@@ -200,6 +200,45 @@ static int check_reaches(const struct policy *p, struct err *e)
 	return 0;
 }
 
+static bool is_at_or_below(struct sv path, struct sv dir)
+{
+	return sv_starts(path, dir) && (path.n == dir.n || dir.n == 1 ||
+					path.p[dir.n] == '/');
+}
+
+/*
+ * A cache is an empty directory, and then what the agent made of it: nothing of
+ * the host's can be in it, and it cannot be in what is hidden or guarded.  What
+ * only the links of the host reveal, launch/ refuses.
+ */
+static bool spoils_cache(const struct grant *cache, const struct grant *g)
+{
+	struct filepath f = { .path = g->path, .is_glob = g->is_glob };
+	size_t n;
+
+	if (g == cache)
+		return false;
+	if (!g->is_glob && is_at_or_below(g->path, cache->path))
+		return true;
+	return (g->kind == GRANT_HIDE || g->kind == GRANT_GUARD) &&
+	       filepath_covers(&f, cache->path, &n);
+}
+
+static int check_caches(const struct policy *p, struct err *e)
+{
+	for (size_t i = 0; i < p->grants_n; i++) {
+		const struct grant *cache = &p->grants[i];
+
+		if (cache->kind != GRANT_CACHE)
+			continue;
+		for (size_t j = 0; j < p->grants_n; j++)
+			if (spoils_cache(cache, &p->grants[j]))
+				return contradiction(QUOTED(*cache),
+						     QUOTED(p->grants[j]), e);
+	}
+	return 0;
+}
+
 /* Could a request over TLS to that host and port get past the rules? */
 static bool is_reachable(const struct policy *p, const struct secret_scope *s)
 {
@@ -258,7 +297,8 @@ int policy_check(struct policy *p, struct err *e)
 		return err_kind(e, ERR_LIMIT,
 			"the policy has more than %d statements `syscalls`",
 			POLICY_SYSCALLS_MAX);
-	if (check_env(p, e) < 0 || check_reaches(p, e) < 0)
+	if (check_env(p, e) < 0 || check_reaches(p, e) < 0 ||
+	    check_caches(p, e) < 0)
 		return -1;
 	return check_secrets(p, e);
 }

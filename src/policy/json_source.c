@@ -175,6 +175,7 @@ static void read_grant(struct entry *n)
 	};
 	static const struct sv words[] = {
 		SV("read"), SV("write"), SV("show"), SV("hide"), SV("guard"),
+		SV("cache"),
 	};
 
 	check_keys(n, keys);

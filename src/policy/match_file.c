@@ -2,7 +2,7 @@
 /*
  * Deciding one path: see match_file.h.
  *
- * hide > guard > write and read, of which the longer path wins.  Below the
+ * hide > guard > cache, write and read, of which the longer path wins.  Below the
  * grant that wins, dot-entries are masked unless they are shown.
  */
 #include "match_file.h"
@@ -72,7 +72,8 @@ static const struct grant *find_area(const struct decision *d, size_t *ret_n)
 		struct filepath f = path_of(g);
 		size_t n = 0;
 
-		if ((g->kind != GRANT_READ && g->kind != GRANT_WRITE) ||
+		if ((g->kind != GRANT_READ && g->kind != GRANT_WRITE &&
+		     g->kind != GRANT_CACHE) ||
 		    !filepath_covers(&f, d->q->path, &n))
 			continue;
 		if (n > best_n || (n == best_n && (!best ||
@@ -201,8 +202,15 @@ static void decide_write(struct decision *d, const struct grant *area,
 static void decide(struct decision *d)
 {
 	size_t n = 0;
-	const struct grant *g = find_above(d->p, GRANT_HIDE, d->q->path, &n);
+	const struct grant *g = find_area(d, &n);
 
+	/* What is in it is the agent's own: nothing there is masked. */
+	if (g && g->kind == GRANT_CACHE) {
+		d->ret->covered = d->ret->allowed = true;
+		because(d, "kept for this policy, and not the host's: by", g);
+		return;
+	}
+	g = find_above(d->p, GRANT_HIDE, d->q->path, &n);
 	if (g) {
 		d->ret->covered = true;
 		because(d, "hidden by", g);

@@ -26,7 +26,9 @@ struct origin {
 	unsigned line, column;	/* from 1; line 0 for a flag */
 };
 
-enum grant_kind { GRANT_READ, GRANT_WRITE, GRANT_SHOW, GRANT_HIDE, GRANT_GUARD };
+enum grant_kind {
+	GRANT_READ, GRANT_WRITE, GRANT_SHOW, GRANT_HIDE, GRANT_GUARD, GRANT_CACHE,
+};
 
 struct grant {
 	enum grant_kind kind;
@@ -140,6 +142,9 @@ struct policy {
 	size_t profiles_n, profiles_cap;
 	struct sv *files;	/* absolute paths of the files that were read */
 	size_t files_n, files_cap;
+	struct sv *named;	/* of these, what this run's policy is known by:
+				   --policy, or the project's */
+	size_t named_n, named_cap;
 	uint64_t time_limit_ms;	/* 0: none */
 	struct origin time_limit_origin;
 	bool debug;

@@ -66,7 +66,7 @@ struct sv text_form_grant_word(enum grant_kind kind)
 	static const struct sv words[] = {
 		[GRANT_READ] = SV("read"), [GRANT_WRITE] = SV("write"),
 		[GRANT_SHOW] = SV("show"), [GRANT_HIDE] = SV("hide"),
-		[GRANT_GUARD] = SV("guard"),
+		[GRANT_GUARD] = SV("guard"), [GRANT_CACHE] = SV("cache"),
 	};
 
 	return words[kind];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* read, write, show, hide, guard, roots and syscalls: statements about files. */
+/* read, write, show, hide, guard, cache, roots and syscalls: about files. */
 #include "filepath.h"
 #include "text_form.h"
 #include "words.h"
@@ -50,6 +50,9 @@ static int parse_grants(const struct statement *s, enum grant_kind kind,
 		if (kind == GRANT_WRITE && is_root(&f))
 			return statement_error(s, w, e,
 				"the root directory is never writable; name what is to be written");
+		if (kind == GRANT_CACHE && (f.is_glob || is_root(&f)))
+			return statement_error(s, w, e,
+				"name the one directory that is kept, without wildcards");
 		g = arena_push(&p->arena, &p->grants, &p->grants_n,
 			       &p->grants_cap);
 		if (!g)
@@ -88,6 +91,11 @@ int word_hide(const struct statement *s, struct policy *p, struct err *e)
 int word_guard(const struct statement *s, struct policy *p, struct err *e)
 {
 	return parse_grants(s, GRANT_GUARD, p, e);
+}
+
+int word_cache(const struct statement *s, struct policy *p, struct err *e)
+{
+	return parse_grants(s, GRANT_CACHE, p, e);
 }
 
 int word_roots(const struct statement *s, struct policy *p, struct err *e)

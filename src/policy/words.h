@@ -32,7 +32,7 @@ int words_refuse(const struct statement *s, const struct word *w,
 		 struct err *e);
 
 word_parser word_read, word_write, word_show, word_hide, word_guard,
-	word_roots, word_syscalls;
+	word_cache, word_roots, word_syscalls;
 word_parser word_allow, word_ask, word_deny, word_reach;
 word_parser word_secret;
 word_parser word_env, word_limit, word_profile, word_workspace,

@@ -46,6 +46,15 @@ static const struct {
 	{ "write ~/.claude", "write /home/u/.claude/x", true, "" },
 	{ "write ~/.claude", "read /home/u/.claude/.credentials.json", false,
 	  "show /home/u/.claude/.credentials.json" },
+	/* nothing of the host's is in a cache, and nothing there is masked */
+	{ "cache ~/.npm\nhide **/*.pem", "write /home/u/.npm/.a/b.pem", true,
+	  "" },
+	{ "cache ~/.npm\nhide **/*.pem", "read /proj/b.pem", false, "" },
+	{ "cache ~/.npm", "read /home/u/.npmrc", false,
+	  "read /home/u/.npmrc" },
+	{ "write .\ncache c", "write /proj/c/.git/hooks/x", true, "" },
+	{ "write .\ncache c", "write /proj/.git/hooks/x", false,
+	  "write /proj/.git/hooks" },
 	/* guarded by default */
 	{ "write .", "write /proj/.git/hooks/pre-commit", false,
 	  "write /proj/.git/hooks" },
