@@ -46,6 +46,8 @@ struct builder {
 	struct sv home, user;
 	struct area *areas;		/* sorted by path after areas_settle() */
 	size_t areas_n, areas_cap;
+	struct grant *marks;		/* show, hide, guard: marks.c */
+	size_t marks_n, marks_cap;
 	struct step *mounts;
 	size_t mounts_n, mounts_cap;
 	struct step spare;		/* given out when there is no memory */
@@ -78,6 +80,7 @@ must_check int grants_plan(struct builder *b, struct err *e);
 must_check int caches_plan(struct builder *b, struct err *e);
 must_check int caches_check(const struct builder *b, struct err *e);
 must_check int refusals_check(struct builder *b, struct err *e);
+void marks_plan(struct builder *b);
 must_check int guards_plan(struct builder *b, struct err *e);
 must_check int walk_plan(struct builder *b, struct err *e);
 must_check int links_plan(struct builder *b, struct err *e);

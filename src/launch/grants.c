@@ -43,6 +43,34 @@ int grants_check_place(const struct grant *g, struct sv path, struct err *e)
 	return 0;
 }
 
+/* A read-only mount stops neither connect() nor what a device does. */
+static int check_type(const struct grant *g, const struct area *area,
+		      struct err *e)
+{
+	switch (area->identity.type) {
+	case S_IFSOCK:
+		return err_kind(e, ERR_POLICY, "%.*s: it is a socket, and who "
+				"listens there acts with your rights; no grant "
+				"of files opens one", SV_FMT(g->text));
+	case S_IFCHR:
+	case S_IFBLK:
+		return err_kind(e, ERR_POLICY, "%.*s: it is a device, and no "
+				"grant of files opens one", SV_FMT(g->text));
+	default:
+		return 0;
+	}
+}
+
+static int check_added(const struct builder *b, const struct grant *g,
+		       struct err *e)
+{
+	const struct area *area = &b->areas[b->areas_n - 1];
+
+	if (check_type(g, area, e) < 0)
+		return -1;
+	return grants_check_place(g, area->path, e);
+}
+
 static int add_grant(struct builder *b, const struct grant *g, struct sv path,
 		     struct err *e)
 {
@@ -59,14 +87,34 @@ static int add_grant(struct builder *b, const struct grant *g, struct sv path,
 					grant_word(g));
 		return err_ctx(e, "%.*s", SV_FMT(g->text));
 	}
-	return grants_check_place(g, b->areas[b->areas_n - 1].path, e);
+	return check_added(b, g, e);
 }
 
 struct expansion {
 	struct builder *b;
 	const struct grant *grant;
 	unsigned matches, entries;
+	bool deep;		/* has a `**` */
 };
+
+/* What a pattern finds besides files and directories is not meant: sockets,
+ * devices, links that lead nowhere. */
+static bool is_usable(struct builder *b, struct sv path)
+{
+	struct stat st;
+
+	return stat(builder_str(b, path), &st) == 0 &&
+	       (S_ISDIR(st.st_mode) || S_ISREG(st.st_mode) ||
+		S_ISFIFO(st.st_mode));
+}
+
+/* As a shell does, a link to a directory is looked into; not where a `**` could
+ * go round in circles. */
+static bool may_descend(const struct expansion *x, unsigned char type)
+{
+	return type == DT_DIR || type == DT_UNKNOWN ||
+	       (type == DT_LNK && !x->deep);
+}
 
 static int expand(struct expansion *x, struct sv dir_path, struct err *e);
 
@@ -81,15 +129,17 @@ static int expand_entry(struct expansion *x, struct sv dir_path,
 		return err_kind(e, ERR_LIMIT, "%.*s: more than %d entries to "
 				"look at; name the directories",
 				SV_FMT(x->grant->text), GLOB_ENTRIES_MAX);
-	if (glob_match(x->grant->path, path)) {
+	if (glob_match_shown(x->grant->path, path)) {
+		if (!is_usable(x->b, path))
+			return 0;
 		if (++x->matches > GLOB_MATCHES_MAX)
 			return err_kind(e, ERR_LIMIT, "%.*s: more than %d "
 					"matches", SV_FMT(x->grant->text),
 					GLOB_MATCHES_MAX);
 		return add_grant(x->b, x->grant, path, e);
 	}
-	if ((entry->d_type == DT_DIR || entry->d_type == DT_UNKNOWN) &&
-	    glob_may_match_below(x->grant->path, path))
+	if (may_descend(x, entry->d_type) &&
+	    glob_may_show_below(x->grant->path, path))
 		return expand(x, path, e);
 	return 0;
 }
@@ -112,7 +162,10 @@ static int expand(struct expansion *x, struct sv dir_path, struct err *e)
 /* What matches now; what appears later is not part of the grant. */
 static int add_glob(struct builder *b, const struct grant *g, struct err *e)
 {
-	struct expansion x = { .b = b, .grant = g };
+	struct expansion x = {
+		.b = b, .grant = g,
+		.deep = sv_find_sv(g->path, SV("**")) < g->path.n,
+	};
 	struct sv start = g->path;
 
 	while (glob_is_pattern(start))

@@ -179,6 +179,7 @@ int plan_build(struct plan *plan, const struct policy *p,
 
 	plan->wants_ca = in->wants_ca;
 	identity_plan(b);
+	marks_plan(b);
 	if (environment_plan(b, e) < 0)
 		return -1;
 	if (system_plan(b, e) < 0)

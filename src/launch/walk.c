@@ -87,10 +87,10 @@ static int cover(struct walk *w, struct sv path, struct sv why, struct err *e)
 static const struct grant *named_by(const struct walk *w, enum grant_kind kind,
 				    struct sv path)
 {
-	const struct policy *p = w->b->policy;
+	const struct builder *b = w->b;
 
-	for (size_t i = 0; i < p->grants_n; i++) {
-		const struct grant *g = &p->grants[i];
+	for (size_t i = 0; i < b->marks_n; i++) {
+		const struct grant *g = &b->marks[i];
 
 		if (g->kind == kind && (g->is_glob ? glob_match(g->path, path) :
 						     sv_eq(g->path, path)))
@@ -103,10 +103,10 @@ static const struct grant *named_by(const struct walk *w, enum grant_kind kind,
 static bool named_below(const struct walk *w, enum grant_kind kind,
 			struct sv path)
 {
-	const struct policy *p = w->b->policy;
+	const struct builder *b = w->b;
 
-	for (size_t i = 0; i < p->grants_n; i++) {
-		const struct grant *g = &p->grants[i];
+	for (size_t i = 0; i < b->marks_n; i++) {
+		const struct grant *g = &b->marks[i];
 
 		if (g->kind == kind &&
 		    (g->is_glob ? glob_may_match_below(g->path, path) :

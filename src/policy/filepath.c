@@ -167,7 +167,8 @@ bool filepath_match(const struct filepath *f, struct sv path)
 {
 	if (!f->is_glob)
 		return sv_eq(f->path, path);
-	return glob_match(f->path, path);
+	return f->grants ? glob_match_shown(f->path, path) :
+			   glob_match(f->path, path);
 }
 
 bool filepath_covers(const struct filepath *f, struct sv path, size_t *ret_n)

@@ -16,6 +16,7 @@ enum { FILEPATH_MAX = 4095 };
 struct filepath {
 	struct sv path;		/* clean; a pattern when is_glob */
 	bool is_glob;
+	bool grants;		/* no wildcard takes the dot of a name */
 };
 
 /* word relative to base, `~` for home.  NULL, or why it is no path. */

@@ -82,9 +82,27 @@ static bool take_segment(struct sv *v, struct sv *ret)
 	return true;
 }
 
-/* With `below`, the end of path before the end of pattern is a match too. */
-static bool match(struct sv pattern, struct sv path, bool below)
+enum {
+	BELOW = 1,	/* the end of path before that of pattern matches too */
+	SHOWN = 2,	/* no wildcard takes the dot in front of a name */
+};
+
+static bool takes(struct sv p, struct sv name, unsigned flags)
 {
+	if ((flags & SHOWN) && name.n && name.p[0] == '.' &&
+	    !(p.n && p.p[0] == '.'))
+		return false;
+	return glob_match_segment(p, name);
+}
+
+static bool has_dots(struct sv v)
+{
+	return sv_find_sv(v, SV("/.")) < v.n;
+}
+
+static bool match(struct sv pattern, struct sv path, unsigned flags)
+{
+	const bool below = flags & BELOW;
 	struct sv star_pattern = { 0 }, star_path = { 0 };
 	bool star = false;
 
@@ -98,12 +116,13 @@ static bool match(struct sv pattern, struct sv path, bool below)
 			star_pattern = pattern = after;
 			star_path = path;
 			if (below)
-				return true;
+				return !(flags & SHOWN) || !has_dots(path) ||
+				       has_dots(after);
 			continue;
 		}
 		if (!have_s)
 			return below ? have_p : !have_p;
-		if (have_p && glob_match_segment(p, s)) {
+		if (have_p && takes(p, s, flags)) {
 			pattern = after;
 			path = rest;
 			continue;
@@ -111,6 +130,8 @@ static bool match(struct sv pattern, struct sv path, bool below)
 		if (!star)
 			return false;
 		(void)take_segment(&star_path, &s);
+		if (!takes(SV("*"), s, flags))
+			return false;
 		pattern = star_pattern;
 		path = star_path;
 	}
@@ -118,12 +139,22 @@ static bool match(struct sv pattern, struct sv path, bool below)
 
 bool glob_match(struct sv pattern, struct sv path)
 {
-	return match(pattern, path, false);
+	return match(pattern, path, 0);
+}
+
+bool glob_match_shown(struct sv pattern, struct sv path)
+{
+	return match(pattern, path, SHOWN);
 }
 
 bool glob_may_match_below(struct sv pattern, struct sv path)
 {
-	return match(pattern, path, true);
+	return match(pattern, path, BELOW);
+}
+
+bool glob_may_show_below(struct sv pattern, struct sv path)
+{
+	return match(pattern, path, BELOW | SHOWN);
 }
 
 bool glob_is_pattern(struct sv v)

@@ -24,7 +24,10 @@ struct decision {
 
 static struct filepath path_of(const struct grant *g)
 {
-	return (struct filepath){ .path = g->path, .is_glob = g->is_glob };
+	return (struct filepath){
+		.path = g->path, .is_glob = g->is_glob,
+		.grants = g->kind == GRANT_READ || g->kind == GRANT_WRITE,
+	};
 }
 
 /* The first statement of a kind that names path or something above it. */

@@ -33,6 +33,24 @@ static void test_glob_match_table(void)
 	}
 }
 
+static void test_glob_match_shown_needs_a_dot_for_a_dot(void)
+{
+	CHECK(glob_match_shown(SV("/a/*"), SV("/a/b")));
+	CHECK(!glob_match_shown(SV("/a/*"), SV("/a/.b")));
+	CHECK(!glob_match_shown(SV("/a/?b"), SV("/a/.b")));
+	CHECK(!glob_match_shown(SV("/a/[.]b"), SV("/a/.b")));
+	CHECK(glob_match_shown(SV("/a/.*"), SV("/a/.b")));
+	CHECK(glob_match_shown(SV("/a/**/b"), SV("/a/c/d/b")));
+	CHECK(!glob_match_shown(SV("/a/**/b"), SV("/a/c/.d/b")));
+	CHECK(!glob_match_shown(SV("/a/**"), SV("/a/c/.d")));
+	CHECK(glob_match_shown(SV("/a/**/.d/b"), SV("/a/c/.d/b")));
+	CHECK(!glob_match_shown(SV("/a/**/.d/*"), SV("/a/.c/.d/b")));
+	CHECK(glob_may_show_below(SV("/a/**/y"), SV("/a/b")));
+	CHECK(!glob_may_show_below(SV("/a/**/y"), SV("/a/.b")));
+	CHECK(glob_may_show_below(SV("/a/**/.b/y"), SV("/a/.b")));
+	CHECK(!glob_may_show_below(SV("/a/*/y"), SV("/a/.b")));
+}
+
 static void test_glob_may_match_below_leads_to_matches(void)
 {
 	CHECK(glob_may_match_below(SV("/a/*/c"), SV("/a/b")));
@@ -44,6 +62,7 @@ static void test_glob_may_match_below_leads_to_matches(void)
 int main(void)
 {
 	RUN(test_glob_match_table);
+	RUN(test_glob_match_shown_needs_a_dot_for_a_dot);
 	RUN(test_glob_may_match_below_leads_to_matches);
 	return tap_done();
 }
