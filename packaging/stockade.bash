@@ -5,7 +5,7 @@ _stockade() {
 	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
 	local verb=${COMP_WORDS[1]} i
 	local statements="--read --write --show --hide --guard --cache --env --allow
-		--ask --deny --reach --secret --roots --limit --profile"
+		--ask --deny --reach --secret --roots --device --limit --profile"
 
 	COMPREPLY=()
 	if [ "$COMP_CWORD" = 1 ]; then
@@ -36,6 +36,10 @@ _stockade() {
 		return ;;
 	--env)
 		mapfile -t COMPREPLY < <(compgen -W "pass set" -- "$cur")
+		return ;;
+	--device)
+		mapfile -t COMPREPLY < <(compgen -W "gpu kvm fuse" -- "$cur"
+			compgen -f -- "$cur")
 		return ;;
 	--limit)
 		mapfile -t COMPREPLY < <(compgen -W "time" -- "$cur")

@@ -18,6 +18,7 @@ complete -c stockade -n $takes_policy -l profile -x -a 'claude codex gemini-cli 
 for path in read write show hide guard cache roots
     complete -c stockade -n $takes_policy -l $path -r -F
 end
+complete -c stockade -n $takes_policy -l device -r -F -a 'gpu kvm fuse' -d 'a device of the host'
 for rule in env allow ask deny reach secret limit
     complete -c stockade -n $takes_policy -l $rule -x
 end

@@ -96,6 +96,10 @@ INIT_STEP(spawn_command);
 INIT_STEP(hold_begin);
 must_check int hold_check(struct init *in, struct err *e);
 
+/* A copy of what the step's source is: the parent's, or made here of the tree
+ * that is still what the plan has seen, restricted by `attrs`. */
+must_check int root_source(struct init *in, const struct step *s,
+			   uint64_t attrs, struct err *e);
 /* root.c, for the others: target as a path below the new root. */
 static inline struct sv init_below(struct sv target)
 {

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "area.h"
+#include "devices.h"
 #include "own.h"
 #include "template.h"
 #include "userns.h"
@@ -188,7 +189,7 @@ int plan_build(struct plan *plan, const struct policy *p,
 	    grants_plan(b, e) < 0 || caches_check(b, e) < 0 ||
 	    refusals_check(b, e) < 0 ||
 	    guards_plan(b, e) < 0 || walk_plan(b, e) < 0 ||
-	    links_plan(b, e) < 0 ||
+	    links_plan(b, e) < 0 || devices_plan(b, e) < 0 ||
 	    areas_mount(b, e) < 0 || idmap_plan(b, e) < 0 ||
 	    template_plan(b, e) < 0 || check_syscalls(b, e) < 0)
 		return -1;

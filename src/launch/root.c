@@ -168,21 +168,26 @@ static int given_tree(struct init *in, struct err *e)
 }
 
 /* The host's tree, copied and restricted here. */
-static int own_tree(const struct step *s, struct err *e)
+static int own_tree(const struct step *s, uint64_t attrs, struct err *e)
 {
 	auto_fd int source_fd = path_open_exact(AT_FDCWD, s->source, O_PATH,
 						e);
 
 	if (source_fd < 0 || same_as_planned(s, source_fd, e) < 0)
 		return -1;
-	return mount_clone_restricted(source_fd, "", true, PLAIN |
-				      (s->flags & STEP_WRITE ? 0 :
-				       MOUNT_ATTR_RDONLY), e);
+	return mount_clone_restricted(source_fd, "", true, attrs, e);
+}
+
+int root_source(struct init *in, const struct step *s, uint64_t attrs,
+		struct err *e)
+{
+	return s->flags & STEP_TREE ? given_tree(in, e) : own_tree(s, attrs, e);
 }
 
 static int host_tree(struct init *in, const struct step *s, struct err *e)
 {
-	return s->flags & STEP_TREE ? given_tree(in, e) : own_tree(s, e);
+	return root_source(in, s, PLAIN | (s->flags & STEP_WRITE ? 0 :
+					   MOUNT_ATTR_RDONLY), e);
 }
 
 int root_template(struct init *in, const struct step *s, struct err *e)

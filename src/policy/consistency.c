@@ -120,6 +120,23 @@ static int syscalls_order(const void *x, const void *y)
 	return SAME_THEN_ORIGIN(order);
 }
 
+static int device_order(const void *x, const void *y)
+{
+	const struct device_rule *a = x, *b = y;
+	int order = text_form_order(a->name, b->name);
+
+	if (order == 0)
+		order = bool_order(a->optional, b->optional);
+	return SAME_THEN_ORIGIN(order);
+}
+
+static int publish_order(const void *x, const void *y)
+{
+	const struct publish_rule *a = x, *b = y;
+
+	return SAME_THEN_ORIGIN((int)a->port - (int)b->port);
+}
+
 /* Sorts, and keeps the first of those for which `same` is true. */
 #define SORT_AND_MERGE(items, n, order, same)                            \
 	do {                                                             \
@@ -149,6 +166,10 @@ static void sort_and_merge(struct policy *p)
 		       sv_eq(a->path, b->path));
 	SORT_AND_MERGE(p->syscalls, p->syscalls_n, syscalls_order,
 		       sv_eq(body(a->text), body(b->text)));
+	SORT_AND_MERGE(p->devices, p->devices_n, device_order,
+		       sv_eq(a->name, b->name));
+	SORT_AND_MERGE(p->publishes, p->publishes_n, publish_order,
+		       a->port == b->port);
 }
 
 /* One statement of a message: its text, and where it stands. */

@@ -96,6 +96,24 @@ static void put_roots(struct json *j, const struct roots_rule *r)
 	put_origin(j, &r->origin);
 }
 
+static void put_device(struct json *j, const struct device_rule *r)
+{
+	json_open(j, '{');
+	if (r->name.p[0] == '/')
+		put_path(j, "name", r->name, false);
+	else
+		json_put_sv(j, "name", r->name);
+	put_optional(j, r->optional);
+	put_origin(j, &r->origin);
+}
+
+static void put_publish(struct json *j, const struct publish_rule *r)
+{
+	json_open(j, '{');
+	put_port(j, r->port);
+	put_origin(j, &r->origin);
+}
+
 static void put_source(struct json *j, const struct secret_rule *r)
 {
 	switch (r->source) {
@@ -202,6 +220,8 @@ void policy_json(const struct policy *p, struct buf *out)
 	PUT_ARRAY(&j, "reach", p->reaches, p->reaches_n, put_reach);
 	PUT_ARRAY(&j, "roots", p->roots, p->roots_n, put_roots);
 	PUT_ARRAY(&j, "secrets", p->secrets, p->secrets_n, put_secret);
+	PUT_ARRAY(&j, "devices", p->devices, p->devices_n, put_device);
+	PUT_ARRAY(&j, "publish", p->publishes, p->publishes_n, put_publish);
 	json_key(&j, "syscalls");
 	json_open(&j, '[');
 	put_syscalls(&j, p);

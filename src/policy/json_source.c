@@ -313,6 +313,31 @@ static void read_syscalls(struct entry *n)
 	}
 }
 
+static void read_device(struct entry *n)
+{
+	static const char *const keys[] = {
+		"name", "optional", "origin", NULL,
+	};
+
+	check_keys(n, keys);
+	add_first(n, SV("device"));
+	add_word(n, text_of(n, n->object, "name", true));
+}
+
+static void read_publish(struct entry *n)
+{
+	static const char *const keys[] = { "port", "origin", NULL };
+	json_t *port = json_object_get(n->object, "port");
+	auto_buf struct buf b = buf_new(64);
+
+	check_keys(n, keys);
+	add_word(n, SV("publish"));
+	if (!n->failed && !json_is_integer(port))
+		(void)entry_error(n, "expected a number for", "port");
+	buf_printf(&b, "%lld", (long long)json_integer_value(port));
+	add_word(n, buf_sv(&b));
+}
+
 static void read_limit(struct entry *n)
 {
 	static const char *const keys[] = {
@@ -450,6 +475,7 @@ static const struct section {
 	{ "grants", read_grant }, { "env", read_env },
 	{ "rules", read_rule }, { "reach", read_reach },
 	{ "roots", read_roots }, { "secrets", read_secret },
+	{ "devices", read_device }, { "publish", read_publish },
 	{ "syscalls", read_syscalls }, { "limits", read_limit },
 };
 

@@ -122,6 +122,21 @@ struct syscalls_rule {
 	struct sv text;
 };
 
+/* device gpu|kvm|fuse|PATH */
+struct device_rule {
+	struct sv name;		/* one of the words, or a path below /dev */
+	bool optional;
+	struct origin origin;
+	struct sv text;
+};
+
+/* publish PORT: of the host's loopback, to the same one inside */
+struct publish_rule {
+	uint16_t port;
+	struct origin origin;
+	struct sv text;
+};
+
 struct policy {
 	struct arena arena;
 	struct grant *grants;
@@ -138,6 +153,10 @@ struct policy {
 	size_t roots_n, roots_cap;
 	struct syscalls_rule *syscalls;
 	size_t syscalls_n, syscalls_cap;
+	struct device_rule *devices;
+	size_t devices_n, devices_cap;
+	struct publish_rule *publishes;
+	size_t publishes_n, publishes_cap;
 	struct sv *profiles;	/* names, in order of use */
 	size_t profiles_n, profiles_cap;
 	struct sv *files;	/* absolute paths of the files that were read */

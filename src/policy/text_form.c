@@ -275,6 +275,26 @@ int text_form_syscalls(struct syscalls_rule *r, struct arena *a)
 	return keep(&b, a, &r->text);
 }
 
+int text_form_device(struct device_rule *r, struct arena *a)
+{
+	auto_buf struct buf b = buf_new(TEXT_MAX);
+
+	buf_puts(&b, r->optional ? "device? " : "device ");
+	if (r->name.p[0] == '/')
+		put_path(&b, r->name, false, a);
+	else
+		buf_put(&b, r->name);
+	return keep(&b, a, &r->text);
+}
+
+int text_form_publish(struct publish_rule *r, struct arena *a)
+{
+	auto_buf struct buf b = buf_new(64);
+
+	buf_printf(&b, "publish %u", r->port);
+	return keep(&b, a, &r->text);
+}
+
 /* Comments stand in one column where the statements leave room. */
 static void put_line(struct buf *out, struct sv text,
 		     const struct origin *origin, bool origins)
@@ -303,6 +323,8 @@ void policy_print(const struct policy *p, struct buf *out, bool origins)
 	PUT_LINES(p->reaches, p->reaches_n);
 	PUT_LINES(p->roots, p->roots_n);
 	PUT_LINES(p->secrets, p->secrets_n);
+	PUT_LINES(p->devices, p->devices_n);
+	PUT_LINES(p->publishes, p->publishes_n);
 	PUT_LINES(p->syscalls, p->syscalls_n);
 	if (p->debug)
 		put_line(out, SV("debug on"), &p->debug_origin, origins);

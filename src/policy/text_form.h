@@ -17,6 +17,8 @@ must_check int text_form_env(struct env_rule *r, struct arena *a);
 must_check int text_form_rule(struct rule *r, struct arena *a);
 must_check int text_form_reach(struct reach *r, struct arena *a);
 must_check int text_form_secret(struct secret_rule *r, struct arena *a);
+must_check int text_form_device(struct device_rule *r, struct arena *a);
+must_check int text_form_publish(struct publish_rule *r, struct arena *a);
 must_check int text_form_roots(struct roots_rule *r, struct arena *a);
 must_check int text_form_syscalls(struct syscalls_rule *r, struct arena *a);
 

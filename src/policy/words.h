@@ -2,7 +2,7 @@
 /*
  * The words of the language: what stands behind each, and what it adds to a
  * policy.  words.c has the table, one file for each family of words the rest:
- * word_grant.c, word_rule.c, word_secret.c, word_run.c.
+ * word_grant.c, word_host.c, word_rule.c, word_secret.c, word_run.c.
  */
 #ifndef POLICY_WORDS_H
 #define POLICY_WORDS_H
@@ -35,6 +35,7 @@ word_parser word_read, word_write, word_show, word_hide, word_guard,
 	word_cache, word_roots, word_syscalls;
 word_parser word_allow, word_ask, word_deny, word_reach;
 word_parser word_secret;
+word_parser word_device, word_publish;
 word_parser word_env, word_limit, word_profile, word_workspace,
 	word_isolation, word_debug;
 

@@ -17,6 +17,7 @@ static const char everything[] =
 	"secret? A2 from command \"a b\" for a.example.com as basic u\n"
 	"secret A3 from env for a.example.com as bearer\n"
 	"syscalls strict\nsyscalls? p.json\nsyscalls ./strict\ndebug on\n"
+	"device gpu\ndevice? /dev/snd/timer\npublish 3000 80\n"
 	"limit time 30m\n";
 
 static void test_json_form_reads_back_as_the_same(void)
