@@ -221,7 +221,7 @@ static int add_gpus(struct builder *b, const struct device_rule *r,
 	static const struct {
 		const char *dir, *pattern;
 	} places[] = {
-		{ "/dev/dri", "card*" }, { "/dev/dri", "renderD*" },
+		{ "/dev/dri", "card*" }, { "/dev/dri", "render*" },
 		{ "/dev", "nvidia*" }, { "/dev/nvidia-caps", "nvidia-cap*" },
 		{ "/dev", "kfd" }, { "/dev", "dxg" }, { "/dev/accel", "accel*" },
 	};

@@ -284,7 +284,7 @@ static void plan_creation(struct builder *b)
 		const struct area *area = &b->areas[i];
 
 		if (!area->write || area->kind != AREA_NAMED ||
-		    area->redundant || area->identity.type != S_IFDIR)
+		    area->source.n || area->redundant || area->identity.type != S_IFDIR)
 			continue;
 		forbid_default(b, area);
 		writes = true;
@@ -292,10 +292,14 @@ static void plan_creation(struct builder *b)
 	for (size_t i = 0; writes && i < p->grants_n; i++) {
 		const struct grant *g = &p->grants[i];
 
-		if (g->kind == GRANT_GUARD && g->is_glob)
-			forbid_pattern(b, g);
 		if (g->kind == GRANT_WRITE && !g->is_glob)
 			plan_lifted(b, g);
+	}
+	for (size_t i = 0; writes && i < b->marks_n; i++) {
+		const struct grant *g = &b->marks[i];
+
+		if (g->kind == GRANT_GUARD && g->is_glob)
+			forbid_pattern(b, g);
 	}
 }
 
