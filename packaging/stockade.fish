@@ -19,7 +19,7 @@ for path in read write show hide guard cache roots
     complete -c stockade -n $takes_policy -l $path -r -F
 end
 complete -c stockade -n $takes_policy -l device -r -F -a 'gpu kvm fuse' -d 'a device of the host'
-for rule in env allow ask deny reach secret limit
+for rule in env allow ask deny reach secret publish limit
     complete -c stockade -n $takes_policy -l $rule -x
 end
 complete -c stockade -n '__fish_seen_subcommand_from run' -l explain -d 'print the plan, run nothing'

@@ -152,6 +152,10 @@ static void put_record(struct buf *b, const json_t *record,
 		put_text(b, text_of(record, "where"));
 		buf_puts(b, " of a request to ");
 		put_text(b, text_of(record, "host"));
+	} else if (strcmp(event, "publish") == 0) {
+		put_text(b, text_of(record, "address"));
+		buf_printf(b, " to port %lld", json_integer_value(
+				   json_object_get(record, "port")));
 	} else if (strcmp(event, "guard") == 0) {
 		buf_puts(b, "make ");
 		put_text(b, text_of(record, "path"));

@@ -27,6 +27,7 @@
 #include "own.h"
 #include "process.h"
 #include "program.h"
+#include "publish.h"
 #include "relay.h"
 #include "run_dir.h"
 #include "run_record.h"
@@ -53,6 +54,7 @@ struct run {
 	bool needs_reaping;	/* pid 1, by us */
 	struct launch_variable *variables;	/* owned */
 	struct cache_set caches;
+	struct publish *publish;
 	char cwd[PATH_MAX];
 };
 
@@ -74,6 +76,8 @@ static void end_sandbox(struct run *r)
 	 * then clears away is in nobody's way. */
 	if (!r->sandbox.empty)
 		kill_sandbox(r);
+	publish_close(r->publish);
+	r->publish = NULL;
 	for (size_t i = 0; i < countof(r->relays); i++)
 		relay_close(&r->relays[i]);
 	terminal_close(&r->terminal);
@@ -291,6 +295,8 @@ static int start(struct run *r, char **argv, struct err *e)
 	if (sandbox_start(r->plan, &r->sandbox, e) < 0 ||
 	    make_input(r, argv, e) < 0 || open_warden(r, argv, e) < 0 ||
 	    open_store(r, e) < 0 || open_caches(r, true, e) < 0 ||
+	    publish_open(&r->publish, &r->policy, r->loop, &r->sandbox,
+			 &r->warden, e) < 0 ||
 	    plan_build(r->plan, &r->policy, &r->input, e) < 0)
 		return -1;
 	r->is_planned = true;
@@ -378,6 +384,7 @@ static int run(struct run *r, char **argv, struct err *e)
 	s.warden = &r->warden;
 	s.sandbox = &r->sandbox;
 	s.terminal = r->plan->wants_pty ? &r->terminal : NULL;
+	s.publish = r->publish;
 	status = supervise(&s, r->policy.time_limit_ms, e);
 	supervise_fini(&s);
 	end_sandbox(r);

@@ -157,6 +157,9 @@ static void control_ready(struct watch *w, uint32_t events)
 		case SANDBOX_EXITED:
 			finish(s, exit_status(ev.value));
 			return;
+		case SANDBOX_SOCKET:
+			publish_take(s->publish, ev.socket_fd);
+			break;
 		case SANDBOX_BROKEN:
 			sandbox_broken(s, &ev.why);
 			return;
@@ -209,7 +212,8 @@ int supervise(struct supervision *s, uint64_t limit_ms, struct err *e)
 		network_failed(s->warden);
 	if (loop_watch(s->loop, &s->signals, s->signal_fd, EPOLLIN, e) < 0 ||
 	    loop_watch(s->loop, &s->control, s->sandbox->control_fd, EPOLLIN,
-		       e) < 0)
+		       e) < 0 ||
+	    publish_serve(s->publish, e) < 0)
 		return -1;
 	if (limit_ms)
 		loop_arm(s->loop, &s->limit, limit_ms);

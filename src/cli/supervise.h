@@ -4,6 +4,7 @@
 #define CLI_SUPERVISE_H
 
 #include "launch.h"
+#include "publish.h"
 #include "terminal.h"
 #include "warden.h"
 
@@ -12,6 +13,7 @@ struct supervision {
 	struct warden *warden;
 	struct sandbox *sandbox;
 	struct terminal *terminal;	/* NULL without one */
+	struct publish *publish;	/* NULL without one */
 	int signal_fd;			/* owned */
 	struct watch signals, control;
 	struct timer limit, grace;

@@ -118,3 +118,19 @@ int box_network(struct init *in, const struct step *s, struct err *e)
 		return -1;
 	return send_sockets(in, tcp_fd, dns_fd, e);
 }
+
+/*
+ * For a published port.  It belongs to this network for as long as it lives,
+ * and whoever has it can connect it to nothing but what listens here, or, as
+ * any connection from inside, to edge.
+ */
+int box_give_socket(const struct init *in, int family, struct err *e)
+{
+	struct control_note note = { .kind = CONTROL_SOCKET };
+	auto_fd int fd = socket(family, SOCK_STREAM | SOCK_NONBLOCK |
+				SOCK_CLOEXEC, 0);
+
+	if (fd < 0)
+		return control_send(in->control_fd, &note, SV(""), e);
+	return control_send_fds(in->control_fd, &note, &fd, 1, e);
+}

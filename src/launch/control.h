@@ -20,6 +20,7 @@ enum control_kind {
 	CONTROL_PLAN,		/* the last of them; it is whole: carry it out */
 	CONTROL_GO,		/* the certificate's PEM follows the note */
 	CONTROL_SIGNAL,		/* value */
+	CONTROL_CALL,		/* a TCP socket, please; value is its family */
 	/* from pid 1 */
 	CONTROL_NETWORK,	/* descriptors: TCP, DNS */
 	CONTROL_PTY,		/* descriptor: the pty's master */
@@ -27,6 +28,7 @@ enum control_kind {
 	CONTROL_FAILED,		/* err; value is the exit status */
 	CONTROL_EXITED,		/* value is the wait status */
 	CONTROL_STOPPED,	/* value is the signal */
+	CONTROL_SOCKET,		/* for the oldest call: its descriptor, or none */
 	CONTROL_REFUSED,	/* a guarded path was not made: "PATH NUL WHY" */
 };
 

@@ -268,6 +268,9 @@ static void on_control(struct init *in)
 		_exit(0);
 	if (heard.note.kind == CONTROL_SIGNAL && in->command)
 		(void)kill(-in->command, heard.note.value);
+	if (heard.note.kind == CONTROL_CALL &&
+	    box_give_socket(in, heard.note.value, &e) < 0)
+		_exit(LAUNCH_FAILED);
 }
 
 static _Noreturn void reap_and_wait(struct init *in)

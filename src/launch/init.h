@@ -71,6 +71,9 @@ INIT_STEP(special_pty);
 INIT_STEP(box_separate);
 INIT_STEP(box_hostname);
 INIT_STEP(box_network);
+/* The answer to a call (control.h). */
+must_check int box_give_socket(const struct init *in, int family,
+			       struct err *e);
 /* confinement.c */
 INIT_STEP(confinement_limits);
 INIT_STEP(confinement_forget);

@@ -129,6 +129,7 @@ enum sandbox_event_kind {
 	SANDBOX_EXITED,		/* value is the command's wait status; nothing
 				   of the agent's runs any more */
 	SANDBOX_STOPPED,	/* value is the signal that stopped the command */
+	SANDBOX_SOCKET,		/* of the oldest sandbox_call() */
 	SANDBOX_REFUSED,	/* path was not made inside, because of rule */
 	SANDBOX_BROKEN,		/* pid 1 has ended it, and says why */
 	SANDBOX_LOST,		/* pid 1 is gone without a word */
@@ -137,10 +138,14 @@ enum sandbox_event_kind {
 struct sandbox_event {
 	enum sandbox_event_kind kind;
 	int value;
+	int socket_fd;		/* with SANDBOX_SOCKET: the caller's, or -1 */
 	struct err why;		/* with SANDBOX_BROKEN */
 	struct sv path, rule;	/* with SANDBOX_REFUSED; until the next event */
 };
 
+/* Asks for a TCP socket of the sandbox's network, which SANDBOX_SOCKET brings.
+ * Only while the command runs. */
+must_check int sandbox_call(struct sandbox *sb, int family, struct err *e);
 /* The next event, without waiting. */
 struct sandbox_event sandbox_next(struct sandbox *sb);
 /* To the command's process group (SIGCONT also continues a stopped one). */

@@ -280,7 +280,7 @@ struct sandbox_event sandbox_next(struct sandbox *sb)
 {
 	struct err e;
 	int rc = control_receive(sb->control_fd, &heard, true, &e);
-	struct sandbox_event ev = { .kind = SANDBOX_LOST };
+	struct sandbox_event ev = { .kind = SANDBOX_LOST, .socket_fd = -1 };
 
 	if (rc < 0 && e.code == EAGAIN)
 		ev.kind = SANDBOX_NOTHING;
@@ -292,12 +292,23 @@ struct sandbox_event sandbox_next(struct sandbox *sb)
 		ev.kind = SANDBOX_BROKEN;
 	else if (rc > 0 && heard.note.kind == CONTROL_REFUSED)
 		take_refused(&ev);
+	else if (rc > 0 && heard.note.kind == CONTROL_SOCKET)
+		ev.kind = SANDBOX_SOCKET;
 	if (rc > 0)
 		ev.value = heard.note.value;
+	if (ev.kind == SANDBOX_SOCKET && heard.fds_n == 1)
+		ev.socket_fd = heard.fds[0];
 	sb->empty |= ev.kind == SANDBOX_EXITED;
 	if (ev.kind == SANDBOX_BROKEN)
 		ev.why = heard.note.err;
 	return ev;
+}
+
+int sandbox_call(struct sandbox *sb, int family, struct err *e)
+{
+	struct control_note note = { .kind = CONTROL_CALL, .value = family };
+
+	return control_send(sb->control_fd, &note, SV(""), e);
 }
 
 int sandbox_signal(struct sandbox *sb, int signal, struct err *e)

@@ -109,6 +109,16 @@ int record_guard(struct warden *w, struct sv path, struct sv rule,
 	return trail_commit(w->trail, e);
 }
 
+int record_published(struct warden *w, uint16_t port, struct sv from,
+		     struct err *e)
+{
+	struct json *j = begin(w, "publish");
+
+	json_put_u64(j, "port", port);
+	json_put_sv(j, "address", from);
+	return trail_commit(w->trail, e);
+}
+
 int record_violation(struct warden *w, uint32_t conn, uint32_t id,
 		     const struct credential *c, struct sv where,
 		     struct sv host, struct err *e)

@@ -16,6 +16,9 @@ must_check int record_refused(struct warden *w, const struct msg_REFUSED *m,
 /* A name that was not made inside, and the statement that says so. */
 must_check int record_guard(struct warden *w, struct sv path, struct sv rule,
 			    struct err *e);
+/* Somebody calls a published port. */
+must_check int record_published(struct warden *w, uint16_t port,
+				struct sv from, struct err *e);
 must_check int record_violation(struct warden *w, uint32_t conn, uint32_t id,
 				const struct credential *c, struct sv where,
 				struct sv host, struct err *e);
