@@ -77,6 +77,9 @@ must_check int environment_plan(struct builder *b, struct err *e);
 must_check int system_plan(struct builder *b, struct err *e);
 must_check int command_plan(struct builder *b, struct err *e);
 must_check int grants_plan(struct builder *b, struct err *e);
+/* Of grants_plan(): a `reach unix:PATH`. */
+must_check int sockets_add(struct builder *b, const struct grant *g,
+			   struct err *e);
 must_check int caches_plan(struct builder *b, struct err *e);
 must_check int caches_check(const struct builder *b, struct err *e);
 must_check int refusals_check(struct builder *b, struct err *e);

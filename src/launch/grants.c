@@ -30,14 +30,16 @@ int grants_check_place(const struct grant *g, struct sv path, struct err *e)
 
 		if (area_contains(path, place) ||
 		    (i < 2 && area_contains(place, path)) ||
-		    (g->kind != GRANT_READ && area_contains(place, path)))
+		    (g->kind != GRANT_READ && g->kind != GRANT_SOCKET &&
+		     area_contains(place, path)))
 			return err_kind(e, ERR_POLICY,
 					"%.*s: %s is the sandbox's own; name "
 					"directories that do not touch it",
 					SV_FMT(g->text), own[i]);
 	}
-	if (g->kind != GRANT_READ && (area_contains(path, SV("/sys")) ||
-				       area_contains(SV("/sys"), path)))
+	if (g->kind != GRANT_READ && g->kind != GRANT_SOCKET &&
+	    (area_contains(path, SV("/sys")) ||
+	     area_contains(SV("/sys"), path)))
 		return err_kind(e, ERR_POLICY, "%.*s: /sys is never writable",
 				SV_FMT(g->text));
 	return 0;
@@ -50,8 +52,8 @@ static int check_type(const struct grant *g, const struct area *area,
 	switch (area->identity.type) {
 	case S_IFSOCK:
 		return err_kind(e, ERR_POLICY, "%.*s: it is a socket, and who "
-				"listens there acts with your rights; no grant "
-				"of files opens one", SV_FMT(g->text));
+				"listens there acts with your rights; what opens "
+				"one is `reach unix:PATH`", SV_FMT(g->text));
 	case S_IFCHR:
 	case S_IFBLK:
 		return err_kind(e, ERR_POLICY, "%.*s: it is a device, and no "
@@ -196,6 +198,8 @@ int grants_plan(struct builder *b, struct err *e)
 	for (size_t i = 0; i < b->policy->grants_n; i++) {
 		const struct grant *g = &b->policy->grants[i];
 
+		if (g->kind == GRANT_SOCKET && sockets_add(b, g, e) < 0)
+			return -1;
 		if (g->kind != GRANT_READ && g->kind != GRANT_WRITE)
 			continue;
 		if ((g->is_glob ? add_glob(b, g, e) :

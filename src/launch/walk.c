@@ -148,12 +148,13 @@ static int mask_entry(struct walk *w, const struct entry *entry,
 
 	if (hide)
 		return hide_entry(w, entry, hide, e) < 0 ? -1 : 1;
+	/* A socket is not what `show` speaks of: it opens what listens there. */
+	if (entry->type == DT_SOCK && !entry->area)
+		return cover(w, entry->path, SOCKET_OF_HOST, e) < 0 ? -1 : 1;
 	if (entry->area || named_by(w, GRANT_SHOW, entry->path)) {
 		*look = (*look & ~(unsigned)LOOK_HIDDEN) | LOOK_DOTS;
 		return 0;
 	}
-	if (entry->type == DT_SOCK)
-		return cover(w, entry->path, SOCKET_OF_HOST, e) < 0 ? -1 : 1;
 	if (!(*look & LOOK_HIDDEN) &&
 	    (!(*look & LOOK_DOTS) || entry->name.p[0] != '.' ||
 	     dotfile_is_shown(entry->name)))

@@ -168,6 +168,18 @@ static struct sv word_of(struct entry *n, const char *key,
 	return v;
 }
 
+/* reach unix:PATH */
+static void add_socket(struct entry *n)
+{
+	struct sv path = text_of(n, n->object, "path", true);
+	auto_buf struct buf b = buf_new(POLICY_TEXT_MAX);
+
+	add_first(n, SV("reach"));
+	buf_puts(&b, "unix:");
+	buf_put(&b, path);
+	add_word(n, buf_sv(&b));
+}
+
 static void read_grant(struct entry *n)
 {
 	static const char *const keys[] = {
@@ -175,11 +187,18 @@ static void read_grant(struct entry *n)
 	};
 	static const struct sv words[] = {
 		SV("read"), SV("write"), SV("show"), SV("hide"), SV("guard"),
-		SV("cache"),
+		SV("cache"), SV("socket"),
 	};
 
+	struct sv word;
+
 	check_keys(n, keys);
-	add_first(n, word_of(n, "word", words, countof(words)));
+	word = word_of(n, "word", words, countof(words));
+	if (sv_eq(word, SV("socket"))) {
+		add_socket(n);
+		return;
+	}
+	add_first(n, word);
 	add_word(n, text_of(n, n->object, "path", true));
 }
 

@@ -28,6 +28,7 @@ struct origin {
 
 enum grant_kind {
 	GRANT_READ, GRANT_WRITE, GRANT_SHOW, GRANT_HIDE, GRANT_GUARD, GRANT_CACHE,
+	GRANT_SOCKET,		/* `reach unix:PATH` */
 };
 
 struct grant {

@@ -67,6 +67,7 @@ struct sv text_form_grant_word(enum grant_kind kind)
 		[GRANT_READ] = SV("read"), [GRANT_WRITE] = SV("write"),
 		[GRANT_SHOW] = SV("show"), [GRANT_HIDE] = SV("hide"),
 		[GRANT_GUARD] = SV("guard"), [GRANT_CACHE] = SV("cache"),
+		[GRANT_SOCKET] = SV("socket"),
 	};
 
 	return words[kind];
@@ -127,10 +128,27 @@ static void put_path(struct buf *b, struct sv path, bool is_glob,
 	text_form_word(b, written);
 }
 
+/* The word is one, with the path in it. */
+static int socket_text(struct grant *g, struct arena *a)
+{
+	struct filepath f = { .path = g->path };
+	struct sv written = filepath_written(&f, a);
+	auto_buf struct buf b = buf_new(TEXT_MAX), word = buf_new(TEXT_MAX);
+
+	buf_puts(&word, "unix:");
+	buf_put(&word, written);
+	buf_puts(&b, "reach ");
+	text_form_word(&b, buf_sv(&word));
+	b.full |= word.full || !written.p;
+	return keep(&b, a, &g->text);
+}
+
 int text_form_grant(struct grant *g, struct arena *a)
 {
 	auto_buf struct buf b = buf_new(TEXT_MAX);
 
+	if (g->kind == GRANT_SOCKET)
+		return socket_text(g, a);
 	buf_put(&b, text_form_grant_word(g->kind));
 	buf_puts(&b, g->optional ? "? " : " ");
 	put_path(&b, g->path, g->is_glob, a);

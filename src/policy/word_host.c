@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* device and publish: what of the machine comes in, and what goes out to it. */
+/*
+ * device, publish and `reach unix:`: what of the machine comes in, and what goes
+ * out to it.
+ */
 #include "filepath.h"
 #include "nearest.h"
 #include "own.h"
@@ -93,4 +96,29 @@ int word_publish(const struct statement *s, struct policy *p, struct err *e)
 			return statement_full(s, e);
 	}
 	return 0;
+}
+
+/* reach unix:PATH */
+int word_socket(const struct statement *s, struct policy *p, struct err *e)
+{
+	const struct word *w = &s->words[1];
+	struct filepath f;
+	const char *fault;
+	struct grant *g;
+
+	if (statement_end(s, 2, e) < 0)
+		return -1;
+	fault = filepath_clean(sv_from(w->text, strlen("unix:")),
+			       s->source->base, s->source->home, &p->arena, &f);
+	if (!fault && f.is_glob)
+		fault = "name the socket, without wildcards";
+	if (fault)
+		return statement_error(s, w, e, "%s", fault);
+	g = arena_push(&p->arena, &p->grants, &p->grants_n, &p->grants_cap);
+	if (!g)
+		return statement_full(s, e);
+	*g = (struct grant){
+		.kind = GRANT_SOCKET, .path = f.path, .origin = s->origin,
+	};
+	return text_form_grant(g, &p->arena) < 0 ? statement_full(s, e) : 0;
 }

@@ -300,8 +300,9 @@ int word_reach(const struct statement *s, struct policy *p, struct err *e)
 
 	if (!name)
 		return -1;
-	if (sv_starts(name->text, SV("unix:")) ||
-	    sv_starts(name->text, SV("localhost:")))
+	if (sv_starts(name->text, SV("unix:")))
+		return word_socket(s, p, e);
+	if (sv_starts(name->text, SV("localhost:")))
 		return words_refuse(s, name, e);
 	via = statement_word(s, 2, "`via`", e);
 	if (!via)

@@ -36,6 +36,7 @@ word_parser word_read, word_write, word_show, word_hide, word_guard,
 word_parser word_allow, word_ask, word_deny, word_reach;
 word_parser word_secret;
 word_parser word_device, word_publish;
+word_parser word_socket;	/* of word_reach */
 word_parser word_env, word_limit, word_profile, word_workspace,
 	word_isolation, word_debug;
 
