@@ -347,6 +347,21 @@ int publish_open(struct publish **ret, const struct policy *policy,
 	return open_listeners(p, policy, e);
 }
 
+int publish_check(const struct publish *p, int capture_fd, struct err *e)
+{
+	struct sockaddr_in6 at = { 0 };
+	socklen_t n = sizeof at;
+
+	if (p && getsockname(capture_fd, (struct sockaddr *)&at, &n) < 0)
+		return err_sys(e, "find the listener's port");
+	for (size_t i = 0; p && i < p->listeners_n; i++)
+		if (p->listeners[i].port == ntohs(at.sin6_port))
+			return err_kind(e, ERR_SYS, "publish %u: the sandbox's "
+					"own listener got this port, by chance; "
+					"run it again", p->listeners[i].port);
+	return 0;
+}
+
 int publish_serve(struct publish *p, struct err *e)
 {
 	for (size_t i = 0; p && i < p->listeners_n; i++)

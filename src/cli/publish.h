@@ -22,6 +22,10 @@ struct publish;
 must_check int publish_open(struct publish **ret, const struct policy *p,
 			    struct loop *loop, struct sandbox *sandbox,
 			    struct warden *warden, struct err *e);
+/* Not where the sandbox's own listener has such a port: a call would reach edge,
+ * as if the agent had made it. */
+must_check int publish_check(const struct publish *p, int capture_fd,
+			     struct err *e);
 /* From here on connections are accepted: the command runs. */
 must_check int publish_serve(struct publish *p, struct err *e);
 /* The answer of pid 1 to the oldest call; takes the socket, -1 where there is

@@ -306,6 +306,7 @@ static int start(struct run *r, char **argv, struct err *e)
 		return -1;
 	plan_settle(r->plan);
 	if (sandbox_network(&r->sandbox, e) < 0 ||
+	    publish_check(r->publish, r->sandbox.tcp_fd, e) < 0 ||
 	    run_record_init(&r->record, e) < 0 ||
 	    run_record_start(&r->record, r->cwd, e) < 0 ||
 	    warden_await_vault(&r->warden, e) < 0 ||
