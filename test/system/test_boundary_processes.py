@@ -317,9 +317,10 @@ def test_no_mount_travels(stockade):
     argv = stockade.argv(
         "sh", "-c", "echo up; until [ -e go ]; do sleep 0.02; done; ls m;"
         "grep -c work/m /proc/self/mounts")
-    script = ("mount --make-rshared / 2>/dev/null; (sleep 0.5; "
-              "mount -t tmpfs none m && touch m/late; touch go) & "
-              '"$@"; wait; ls m; grep -c work/m /proc/self/mounts')
+    script = ("mount --make-rshared / 2>/dev/null; \"$@\" > ../out & "
+              "until grep -q up ../out; do sleep 0.02; done;"
+              "mount -t tmpfs none m && touch m/late; touch go; wait;"
+              "cat ../out; ls m; grep -c work/m /proc/self/mounts")
     done = subprocess.run([*own, "sh", "-c", script, "sh", *argv], text=True,
                           cwd=stockade.cwd, env=stockade.env, timeout=30,
                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
