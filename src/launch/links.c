@@ -253,6 +253,35 @@ static int note_hidden(struct search *s, struct err *e)
 	return 0;
 }
 
+static int note_policy(struct search *s, struct sv path, struct err *e)
+{
+	struct linked file = {
+		.kind = STEP_GUARD, .path = path, .why = SV("the policy itself"),
+	};
+	struct area found;
+	struct err ignored;
+
+	if (area_resolve(s->b, path, &found, &ignored) < 0 ||
+	    !has_other_names(&found.identity))
+		return 0;
+	file.id = found.identity;
+	return note(s, &file, e);
+}
+
+/* They decide over later runs, wherever they lie. */
+static int note_policies(struct search *s, struct err *e)
+{
+	const struct builder *b = s->b;
+
+	for (size_t i = 0; i < b->in->pinned_n; i++)
+		if (note_policy(s, sv_str(b->in->pinned[i]), e) < 0)
+			return -1;
+	for (size_t i = 0; i < b->policy->files_n; i++)
+		if (note_policy(s, b->policy->files[i], e) < 0)
+			return -1;
+	return 0;
+}
+
 static bool is_named(const struct builder *b, struct sv path)
 {
 	for (size_t i = 0; i < b->areas_n; i++)
@@ -442,7 +471,7 @@ int links_plan(struct builder *b, struct err *e)
 	if (note_mounts(s, e) < 0)
 		return -1;
 	qsort(s->covered, s->covered_n, sizeof *s->covered, compare);
-	if (note_hidden(s, e) < 0)
+	if (note_hidden(s, e) < 0 || note_policies(s, e) < 0)
 		return -1;
 	if (is_complete(s))
 		return 0;

@@ -89,13 +89,16 @@ def test_a_guarded_file_is_not_written_by_another_name(stockade, name, place):
     assert free.read_text() == "new\n"
 
 
-def test_the_policy_is_not_written_by_another_name(stockade):
-    policy = file(stockade.cwd / "own.policy", "write .\n")
-    second_name(policy, stockade.cwd / "other")
-    stockade.call("run", "--policy", "own.policy", "--", "sh", "-c",
-                  "echo 'read /' >> other; echo x > made").ok()
+@pytest.mark.parametrize("where", ["work/own.policy", "own.policy"])
+def test_the_policy_is_not_written_by_another_name(stockade, where):
+    """Also where the policy itself lies outside of every grant."""
+    policy = file(stockade.home / where, "write .\n")
+    second_name(policy, stockade.cwd / "sub" / "other")
+    free = second_name(file(stockade.home / "free", ""), stockade.cwd / "free")
+    stockade.call("run", "--policy", policy, "--write", ".", "--", "sh", "-c",
+                  "echo 'read /' >> sub/other; echo x > free").ok()
     assert policy.read_text() == "write .\n"
-    assert (stockade.cwd / "made").exists()
+    assert free.read_text() == "x\n"
 
 
 def test_more_than_can_be_looked_through_is_refused(stockade):
