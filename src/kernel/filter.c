@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/btrfs.h>
 #include <linux/prctl.h>
 #include <linux/sched.h>
 #include <linux/tcp.h>
@@ -107,17 +108,35 @@ static const struct seccomp_check flags3_checks[] = {
 	{ 0 },
 };
 
-/* Typing into a terminal, taking the console, changing line disciplines. */
+/* Typing into a terminal, taking the console, changing line disciplines.  And
+ * snapshots and subvolumes, which are names and second names that no other call
+ * makes: what is masked would be seen in them, and what is guarded made. */
 #define COMMAND(c) { SECCOMP_EQ, 1, false, 0, (c), REFUSED }
+#define BTRFS_VOLUMES _IOW(BTRFS_IOCTL_MAGIC, 0, struct btrfs_ioctl_vol_args)
+#define BCACHEFS_SUBVOLUME _IOW(0xbc, 16, char[32])
 static const struct seccomp_check ioctl_checks[] = {
 	COMMAND(TIOCSTI), COMMAND(TIOCLINUX), COMMAND(TIOCSETD),
-	COMMAND(TIOCCONS), { 0 },
+	COMMAND(TIOCCONS), COMMAND(BCACHEFS_SUBVOLUME),
+	{ SECCOMP_EQ, 1, false, ~(uint32_t)0xff, BTRFS_VOLUMES, REFUSED },
+	{ 0 },
 };
 
 /* With a lease on a file, whoever else opens it waits for the agent: the user
- * in a grant, the user's other sandboxes in the /etc that they share. */
+ * in a grant, the user's other sandboxes in the /etc that they share.  With a
+ * delegation of a directory, whoever makes a name in it. */
+enum { SET_DELEGATION = 1040 };		/* F_SETDELEG, 6.19 */
 static const struct seccomp_check fcntl_checks[] = {
-	{ SECCOMP_EQ, 1, false, 0, F_SETLEASE, REFUSED }, { 0 },
+	{ SECCOMP_EQ, 1, false, 0, F_SETLEASE, REFUSED },
+	{ SECCOMP_EQ, 1, false, 0, SET_DELEGATION, REFUSED }, { 0 },
+};
+
+/* pid 1 has the agent's uid, which is all that these ask for; it is to have
+ * descriptors and a processor when it is needed. */
+static const struct seccomp_check others_checks[] = {
+	{ SECCOMP_EQ, 0, false, 0, 1, REFUSED }, { 0 },
+};
+static const struct seccomp_check setpriority_checks[] = {
+	{ SECCOMP_EQ, 1, false, 0, 1, REFUSED }, { 0 },
 };
 
 /*
@@ -230,13 +249,15 @@ static const struct seccomp_rule agent_rules[] = {
 	A(exit_group), A(wait4), A(waitid), A(kill), A(tkill), A(tgkill),
 	A(pidfd_open), A(pidfd_send_signal), A(getpid), A(getppid), A(gettid),
 	A(getpgid), A(setpgid), A(getsid), A(setsid), A(getpriority),
-	A(setpriority), A(ioprio_get), A(ioprio_set), A(getrlimit),
-	A(setrlimit), A(prlimit64), A(getrusage), A(times), A(getcpu),
+	C(setpriority, setpriority_checks), A(ioprio_get),
+	A(ioprio_set), A(getrlimit), A(setrlimit),
+	C(prlimit64, others_checks), A(getrusage), A(times), A(getcpu),
 	A(sched_yield), A(sched_getparam), A(sched_setparam),
-	A(sched_getscheduler), A(sched_setscheduler), A(sched_getattr),
-	A(sched_setattr), A(sched_get_priority_max),
-	A(sched_get_priority_min), A(sched_rr_get_interval),
-	A(sched_getaffinity), A(sched_setaffinity), A(set_tid_address),
+	A(sched_getscheduler), C(sched_setscheduler, others_checks),
+	A(sched_getattr), C(sched_setattr, others_checks),
+	A(sched_get_priority_max), A(sched_get_priority_min),
+	A(sched_rr_get_interval), C(sched_setaffinity, others_checks),
+	A(sched_getaffinity), A(set_tid_address),
 	A(set_robust_list), A(get_robust_list), A(futex), A(futex_waitv),
 	A(futex_wake), A(futex_wait), A(futex_requeue), A(rseq),
 	A(restart_syscall), C(unshare, unshare_checks),

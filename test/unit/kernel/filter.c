@@ -189,6 +189,12 @@ static void test_agent_ioctl_by_low_half(void)
 	FAILS(EPERM, ioctl, 0, TIOCLINUX | (0xffULL << 40), 0, 0);
 	FAILS(EPERM, ioctl, 0, TIOCSETD, 0, 0);
 	FAILS(EPERM, ioctl, 0, TIOCCONS, 0, 0);
+	ALLOWS(ioctl, 0, 0x40049409 /* FICLONE */, 0, 0);
+	FAILS(EPERM, ioctl, 0, 0x50009401 /* a snapshot of btrfs */, 0, 0);
+	FAILS(EPERM, ioctl, 0, 0x50009417, 0, 0);
+	FAILS(EPERM, ioctl, 0, 0x5000940e /* a subvolume */, 0, 0);
+	FAILS(EPERM, ioctl, 0, 0x50009418, 0, 0);
+	FAILS(EPERM, ioctl, 0, 0x4020bc10 /* of bcachefs */, 0, 0);
 }
 
 static void test_agent_lease_refused(void)
@@ -198,6 +204,22 @@ static void test_agent_lease_refused(void)
 	ALLOWS(fcntl, 0, F_OFD_SETLKW, 0, 0);
 	FAILS(EPERM, fcntl, 0, F_SETLEASE, F_WRLCK, 0);
 	FAILS(EPERM, fcntl, 0, F_SETLEASE | (1ULL << 32), F_RDLCK, 0);
+	ALLOWS(fcntl, 0, 1039 /* F_GETDELEG */, 0, 0);
+	FAILS(EPERM, fcntl, 0, 1040 /* F_SETDELEG */, 0, 0);
+}
+
+static void test_agent_leaves_pid_1_alone(void)
+{
+	ALLOWS(prlimit64, 0, 7, 0, 0);
+	ALLOWS(prlimit64, 2, 7, 0, 0);
+	FAILS(EPERM, prlimit64, 1, 7, 0, 0);
+	FAILS(EPERM, prlimit64, 1 | 1ULL << 32, 7, 0, 0);
+	ALLOWS(sched_setaffinity, 10, 8, 0, 0);
+	FAILS(EPERM, sched_setaffinity, 1, 8, 0, 0);
+	FAILS(EPERM, sched_setscheduler, 1, 5, 0, 0);
+	FAILS(EPERM, sched_setattr, 1, 0, 0, 0);
+	ALLOWS(setpriority, 0, 0, 19, 0);
+	FAILS(EPERM, setpriority, 0, 1, 19, 0);
 }
 
 static void test_agent_device_nodes_refused(void)
@@ -415,7 +437,7 @@ static void test_hot_calls_take_few_steps(void)
 		CHECK_INT(machine_run(&prog, &d, &steps), VERDICT_ALLOW);
 		CHECK(steps <= 20);
 		if (steps > 20)
-			printf("# %u steps\n", steps);
+			printf("# %d: %u steps\n", hot[i], steps);
 	}
 }
 
@@ -447,6 +469,7 @@ int main(void)
 	RUN(test_agent_socket_options_and_urgent_data);
 	RUN(test_agent_ioctl_by_low_half);
 	RUN(test_agent_lease_refused);
+	RUN(test_agent_leaves_pid_1_alone);
 	RUN(test_agent_device_nodes_refused);
 	RUN(test_agent_makes_no_setuid_file);
 	RUN(test_agent_personality_and_prctl);
