@@ -28,7 +28,7 @@ struct walk {
 	char rest[2 * PATH_MAX];
 };
 
-static bool is_proc(int fd)
+bool descent_is_proc(int fd)
 {
 	struct statfs fs;
 
@@ -39,7 +39,7 @@ static bool is_proc_root(int fd)
 {
 	struct stat st;
 
-	return is_proc(fd) && fstat(fd, &st) == 0 && st.st_ino == PROC_ROOT;
+	return descent_is_proc(fd) && fstat(fd, &st) == 0 && st.st_ino == PROC_ROOT;
 }
 
 static void move_to(struct walk *w, int fd)
@@ -94,7 +94,7 @@ static int read_link(struct walk *w, int fd, char text[PATH_MAX], bool *magic)
 {
 	ssize_t n;
 
-	*magic = is_proc(w->d->dir_fd) && !is_proc_root(w->d->dir_fd);
+	*magic = descent_is_proc(w->d->dir_fd) && !is_proc_root(w->d->dir_fd);
 	if (*magic)
 		return 0;
 	if (++w->links > LINKS_MAX)
@@ -137,8 +137,12 @@ static void look(struct descent *d)
 {
 	d->there = fstatat(d->dir_fd, d->name, &d->st,
 			   AT_SYMLINK_NOFOLLOW) == 0;
-	d->is_tty = d->there && S_ISCHR(d->st.st_mode) &&
-		    d->st.st_rdev == makedev(TTY_MAJOR_NUMBER, 0);
+}
+
+bool descent_is_tty(const struct stat *st)
+{
+	return S_ISCHR(st->st_mode) &&
+	       st->st_rdev == makedev(TTY_MAJOR_NUMBER, 0);
 }
 
 /* The last name: 0 when it stays, EAGAIN when it was a link and is followed. */
@@ -267,6 +271,9 @@ static bool make_at_once(const struct asker *a, int dirfd, const char *path,
 	if (n && (path_of(fd, is) || strncmp(is, start, from) != 0 ||
 		  is[from] != '/' ||
 		  strcmp(is + from + (path[0] != '/'), parent) != 0))
+		return false;
+	/* "proc/1" from "/": not the names that the caller has there. */
+	if (descent_is_proc(fd))
 		return false;
 	d->dir_fd = steal_fd(&fd);
 	memcpy(d->name, name, strlen(name) + 1);

@@ -19,7 +19,6 @@ struct descent {
 	int dir_fd;		/* owned; O_PATH */
 	bool magic;		/* name is one of /proc's links to a file that is
 				   open: to be followed by the kernel only */
-	bool is_tty;		/* /dev/tty: another file for each who opens it */
 	bool slash;		/* there was one behind the name */
 	char name[NAME_MAX + 2];	/* with the slash; may be "." or ".." */
 	bool there;		/* something has the name; then */
@@ -32,6 +31,11 @@ must_check int descent_make(const struct asker *a, int dirfd, const char *path,
 			    bool follow, struct descent *ret);
 /* Where the directory is: absolute and canonical.  0 or an errno. */
 must_check int descent_directory(const struct descent *d, char ret[PATH_MAX]);
+/* Whether it is in a /proc. */
+bool descent_is_proc(int fd);
+/* /dev/tty: another file for each who opens it. */
+bool descent_is_tty(const struct stat *st);
+
 void descent_close(struct descent *d);
 #define auto_descent __attribute__((cleanup(descent_close)))
 

@@ -113,7 +113,8 @@ static int find(struct request *r, int dirfd, uint64_t address, bool follow,
 					    ret);
 }
 
-/* What may have something below it as soon as it has its new name. */
+/* What may have something below it as soon as it has its new name.  What one of
+ * /proc's links leads to is not known until it is linked: a link, perhaps. */
 static bool is_tree(const struct descent *d)
 {
 	return d->there && (S_ISDIR(d->st.st_mode) || S_ISLNK(d->st.st_mode));
@@ -131,7 +132,18 @@ static int with_umask(struct request *r)
 
 /* -- open() -- */
 
-static int wait_for_fifo(struct request *r, const struct descent *d, int flags)
+/* What is there, held: it is looked at and opened as one and the same, however
+ * often its name, or the caller's descriptor, changes hands meanwhile. */
+static int reopen(int path_fd, int flags, int *ret_fd)
+{
+	char link[32];
+
+	(void)snprintf(link, sizeof link, "/proc/self/fd/%d", path_fd);
+	*ret_fd = open(link, flags & ~O_NOFOLLOW);
+	return errno_of(*ret_fd);
+}
+
+static int wait_for_fifo(struct request *r, int *path_fd, int flags)
 {
 	struct keeper *k = r->k;
 
@@ -140,10 +152,7 @@ static int wait_for_fifo(struct request *r, const struct descent *d, int flags)
 
 		if (w->fifo_fd >= 0)
 			continue;
-		w->fifo_fd = openat(d->dir_fd, d->name, O_PATH | O_CLOEXEC |
-				    (d->magic ? 0 : O_NOFOLLOW));
-		if (w->fifo_fd < 0)
-			return errno;
+		w->fifo_fd = steal_fd(path_fd);
 		w->id = r->asker.call->id;
 		w->flags = flags;
 		w->cloexec = r->answer.cloexec;
@@ -154,19 +163,16 @@ static int wait_for_fifo(struct request *r, const struct descent *d, int flags)
 	return ENFILE;
 }
 
-static int open_fifo(struct request *r, const struct descent *d, int flags)
+static int open_fifo(struct request *r, int *path_fd, int flags)
 {
-	int fd = openat(d->dir_fd, d->name, flags | O_NONBLOCK |
-			(d->magic ? 0 : O_NOFOLLOW));
+	int error = reopen(*path_fd, flags | O_NONBLOCK, &r->answer.fd);
 
-	if (fd < 0 && errno == ENXIO && !(flags & O_NONBLOCK))
-		return wait_for_fifo(r, d, flags);
-	if (fd < 0)
-		return errno;
-	if (!(flags & O_NONBLOCK))
-		(void)fcntl(fd, F_SETFL, flags & ~(O_CLOEXEC | O_NOCTTY));
-	r->answer.fd = fd;
-	return 0;
+	if (error == ENXIO && !(flags & O_NONBLOCK))
+		return wait_for_fifo(r, path_fd, flags);
+	if (!error && !(flags & O_NONBLOCK))
+		(void)fcntl(r->answer.fd, F_SETFL,
+			    flags & ~(O_CLOEXEC | O_NOCTTY));
+	return error;
 }
 
 /* The caller's own terminal, in a session that may be another than ours. */
@@ -185,19 +191,30 @@ static int open_terminal(struct request *r, int flags)
 }
 
 /* Something that exists: the call makes no name. */
-static int open_there(struct request *r, const struct descent *d,
-		      const struct stat *st, int flags)
+static int open_there(struct request *r, const struct descent *d, int flags)
 {
+	struct stat st;
+	auto_fd int fd = openat(d->dir_fd, d->name, O_PATH | O_CLOEXEC |
+				(d->magic ? 0 : O_NOFOLLOW));
+
+	if (fd < 0)
+		return errno == ENOENT ? EAGAIN : errno;
+	if (fstat(fd, &st) < 0)
+		return errno;
+	if (S_ISLNK(st.st_mode) && !d->magic)
+		return EAGAIN;
+	/* pid 1 may look where the agent may not: at itself, and as everybody's
+	 * ancestor.  Nothing there can be made or written. */
+	if (descent_is_proc(fd))
+		return flags & O_ACCMODE ? EROFS : EACCES;
 	flags &= ~(O_CREAT | O_EXCL);
-	if (d->is_tty)
+	if (descent_is_tty(&st))
 		return open_terminal(r, flags);
-	if (S_ISFIFO(st->st_mode))
-		return open_fifo(r, d, flags);
-	if (S_ISDIR(st->st_mode))
+	if (S_ISFIFO(st.st_mode))
+		return open_fifo(r, &fd, flags);
+	if (S_ISDIR(st.st_mode))
 		return EISDIR;
-	r->answer.fd = openat(d->dir_fd, d->name,
-			      d->magic ? flags : flags | O_NOFOLLOW);
-	return errno_of(r->answer.fd);
+	return reopen(fd, flags, &r->answer.fd);
 }
 
 static int open_new(struct request *r, const struct descent *d, int flags,
@@ -214,21 +231,16 @@ static int open_new(struct request *r, const struct descent *d, int flags,
 	return errno_of(r->answer.fd);
 }
 
-/* A FIFO behind one of /proc's links is the caller's own open pipe. */
 static int open_once(struct request *r, const struct descent *d, int flags,
 		     mode_t mode)
 {
-	struct stat st = d->st;
-
 	if (!d->there)
 		return open_new(r, d, flags, mode);
 	if (flags & O_EXCL)
 		return EEXIST;
-	if (S_ISLNK(st.st_mode) && !d->magic)
-		return flags & O_NOFOLLOW ? ELOOP : EAGAIN;
-	if (d->magic && fstatat(d->dir_fd, d->name, &st, 0) < 0)
-		return errno;
-	return open_there(r, d, &st, flags);
+	if (flags & O_NOFOLLOW && S_ISLNK(d->st.st_mode))
+		return ELOOP;
+	return open_there(r, d, flags);
 }
 
 static int serve_open(struct request *r, int dirfd, uint64_t path, int flags,
@@ -249,7 +261,7 @@ static int serve_open(struct request *r, int dirfd, uint64_t path, int flags,
 			error = EISDIR;
 		if (!error)
 			error = open_once(r, &d, flags, mode & 07777);
-		/* Made by somebody else between our looks. */
+		/* Made, or removed, by somebody else between our looks. */
 		if (error == EEXIST && !(flags & O_EXCL))
 			error = EAGAIN;
 	}
@@ -322,7 +334,7 @@ static int serve_link(struct request *r, const struct ends *at)
 	if (!error)
 		error = find(r, at->to_fd, at->to, false, &to);
 	if (!error)
-		error = check(r->k, &to, !from.magic && is_tree(&from));
+		error = check(r->k, &to, is_tree(&from));
 	if (error)
 		return error;
 	return errno_of(linkat(from.dir_fd, from.name, to.dir_fd, to.name,
@@ -445,15 +457,12 @@ static void retry(struct keeper *k, struct waiting *w)
 {
 	struct answer answer = { .fd = -1, .cloexec = w->cloexec };
 	struct err ignored;
-	char link[32];
 
 	if (notify_is_waiting(k->listener_fd, w->id)) {
-		(void)snprintf(link, sizeof link, "/proc/self/fd/%d",
-			       w->fifo_fd);
-		answer.fd = open(link, w->flags | O_NONBLOCK);
-		if (answer.fd < 0 && errno == ENXIO)
+		answer.error = reopen(w->fifo_fd, w->flags | O_NONBLOCK,
+				      &answer.fd);
+		if (answer.error == ENXIO)
 			return;
-		answer.error = errno_of(answer.fd);
 		if (answer.fd >= 0)
 			(void)fcntl(answer.fd, F_SETFL, w->flags);
 		/* It fails only when the caller is gone. */
