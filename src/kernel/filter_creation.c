@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 
 #include "own.h"
@@ -29,10 +30,18 @@ static const struct seccomp_check openat_checks[] = MAKING(2);
 static const struct seccomp_check open_checks[] = MAKING(1);
 #endif
 
+/* Whoever hides from us makes nothing; told that it cannot, a keeper of keys
+ * goes on without. */
+static const struct seccomp_check prctl_checks[] = {
+	{ SECCOMP_EQ, 0, true, 0, PR_SET_DUMPABLE, 0 },
+	{ SECCOMP_EQ, 1, false, 0, 0, VERDICT_ERRNO(EPERM) }, { 0 },
+};
+
 static const struct seccomp_rule rules[] = {
 	SECCOMP_ROW(openat, VERDICT_ALLOW, openat_checks),
 	W(mkdirat), W(mknodat), W(linkat), W(symlinkat), W(renameat),
 	W(renameat2),
+	SECCOMP_ROW(prctl, VERDICT_ALLOW, prctl_checks),
 	/* Whoever makes the names is not in a domain that the agent enters: a
 	 * wall with this hole in it had better not be there. */
 	N(landlock_create_ruleset), N(landlock_add_rule),
