@@ -43,7 +43,8 @@ _stockade() {
 			compgen -f -- "$cur")
 		return ;;
 	--limit)
-		mapfile -t COMPREPLY < <(compgen -W "time" -- "$cur")
+		mapfile -t COMPREPLY < <(compgen -W "time memory swap \
+			processes cpu files file-size disk output" -- "$cur")
 		return ;;
 	esac
 	case $verb in

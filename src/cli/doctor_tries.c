@@ -380,6 +380,10 @@ static int try_helpers(char *note, struct err *e)
 	"in a container, its runtime's profile forbids this: start stockade " \
 	"outside, or give that one container a profile that permits it"
 
+#define DELEGATED                                                          \
+	"start stockade by `systemd-run --user --scope -p Delegate=yes`, or " \
+	"give its user a control group of its own"
+
 const struct doctor_try doctor_tries[] = {
 	{ "kernel", true, DOCTOR_HOST, try_kernel, NULL },
 	{ "user namespace", true, DOCTOR_DOOR, try_userns,
@@ -412,5 +416,11 @@ const struct doctor_try doctor_tries[] = {
 	{ "helper confinement", true, DOCTOR_HOST, try_confine, NEWER },
 	{ "helpers", true, DOCTOR_HOST, try_helpers,
 	  "build or install all of stockade" },
+	{ "limit memory, swap", false, DOCTOR_SELF, doctor_try_memory,
+	  DELEGATED },
+	{ "limit processes", false, DOCTOR_SELF, doctor_try_processes,
+	  DELEGATED },
+	{ "limit cpu", false, DOCTOR_SELF, doctor_try_cpu, DELEGATED },
+	{ "other limits", false, DOCTOR_SELF, doctor_try_others, NULL },
 	{ 0 },
 };

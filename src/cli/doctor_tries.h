@@ -12,8 +12,9 @@
 
 enum { DOCTOR_NOTE_MAX = 160, DOCTOR_REMEDY_MAX = 400 };
 
-/* Most tries need the user namespace that one of them makes. */
-enum doctor_place { DOCTOR_HOST, DOCTOR_DOOR, DOCTOR_INSIDE };
+/* Most tries need the user namespace that one of them makes; those of limits
+ * are made in the doctor's own process (doctor_limits.c). */
+enum doctor_place { DOCTOR_HOST, DOCTOR_DOOR, DOCTOR_INSIDE, DOCTOR_SELF };
 
 struct doctor_try {
 	const char *name;
@@ -23,6 +24,11 @@ struct doctor_try {
 	int (*attempt)(char *note, struct err *e);
 	const char *remedy;	/* what helps, never by weakening the host */
 };
+
+int doctor_try_memory(char *note, struct err *e);
+int doctor_try_processes(char *note, struct err *e);
+int doctor_try_cpu(char *note, struct err *e);
+int doctor_try_others(char *note, struct err *e);
 
 /* Ended by a NULL name. */
 extern const struct doctor_try doctor_tries[];

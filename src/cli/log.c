@@ -124,6 +124,7 @@ static void put_end(struct buf *b, const json_t *record)
 		   json_integer_value(json_object_get(record, "allowed")),
 		   json_integer_value(json_object_get(record, "denied")),
 		   json_integer_value(json_object_get(record, "violations")));
+	put_detail(b, "limit reached: ", text_of(record, "limit"));
 }
 
 static void put_record(struct buf *b, const json_t *record,

@@ -18,10 +18,28 @@
 #include "own.h"
 #include "process.h"
 
-static _Noreturn void wait_and_restore(int life_fd, int terminal_fd,
-				       const struct pty_mode *mode)
+/* All but those, which need not be sorted. */
+static int close_others(int life_fd, const struct reaper_job *job,
+			struct err *e)
 {
-	int keep[2] = { life_fd, terminal_fd };
+	int keep[REAPER_FDS_MAX + 1];
+	size_t n = 0;
+
+	if (job->n > REAPER_FDS_MAX)
+		return err_kind(e, ERR_BUG, "too many descriptors to keep");
+	for (size_t i = 0; i <= job->n; i++) {
+		int fd = i < job->n ? job->keep[i] : life_fd;
+		size_t at = n++;
+
+		for (; at > 0 && keep[at - 1] > fd; at--)
+			keep[at] = keep[at - 1];
+		keep[at] = fd;
+	}
+	return process_close_except(keep, n, e);
+}
+
+static _Noreturn void wait_and_undo(int life_fd, const struct reaper_job *job)
+{
 	struct err e;
 	sigset_t all;
 	char word;
@@ -34,24 +52,18 @@ static _Noreturn void wait_and_restore(int life_fd, int terminal_fd,
 	/* A copy of our memory: what it must not keep, it must not show. */
 	for (char **at = environ; at && *at; at++)
 		explicit_bzero(*at, strlen(*at));
-	if (process_hide(&e) < 0)
-		_exit(1);
-	if (life_fd > terminal_fd) {
-		keep[0] = terminal_fd;
-		keep[1] = life_fd;
-	}
-	if (process_close_except(keep, 2, &e) < 0)
+	if (process_hide(&e) < 0 || close_others(life_fd, job, &e) < 0)
 		_exit(1);
 	do {
 		n = read(life_fd, &word, 1);
 	} while (n < 0 && errno == EINTR);
 	if (n == 0)
-		pty_restore(terminal_fd, mode);
+		job->undo(job->arg);
 	_exit(0);
 }
 
-int reaper_start(struct reaper *r, int fd, const struct pty_mode *mode,
-		 struct err *e)
+int reaper_start_job(struct reaper *r, const struct reaper_job *job,
+		     struct err *e)
 {
 	int ends[2];
 	pid_t pid;
@@ -61,7 +73,7 @@ int reaper_start(struct reaper *r, int fd, const struct pty_mode *mode,
 	pid = process_clone(0, &r->pidfd, e);
 	if (pid == 0) {
 		(void)close(ends[1]);
-		wait_and_restore(ends[0], fd, mode);
+		wait_and_undo(ends[0], job);
 	}
 	(void)close(ends[0]);
 	if (pid < 0) {
@@ -71,6 +83,29 @@ int reaper_start(struct reaper *r, int fd, const struct pty_mode *mode,
 	r->life_fd = ends[1];
 	r->running = true;
 	return 0;
+}
+
+struct terminal_job {
+	int fd;
+	const struct pty_mode *mode;
+};
+
+static void restore_terminal(const void *arg)
+{
+	const struct terminal_job *t = arg;
+
+	pty_restore(t->fd, t->mode);
+}
+
+int reaper_start(struct reaper *r, int fd, const struct pty_mode *mode,
+		 struct err *e)
+{
+	const struct terminal_job terminal = { fd, mode };
+
+	return reaper_start_job(r, &(struct reaper_job){
+				.keep = &fd, .n = 1,
+				.undo = restore_terminal,
+				.arg = &terminal }, e);
 }
 
 void reaper_dismiss(struct reaper *r)

@@ -21,6 +21,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "bounds.h"
 #include "cache_store.h"
 #include "complaint.h"
 #include "launch.h"
@@ -49,6 +50,7 @@ struct run {
 	struct plan *plan;		/* owned */
 	struct sandbox sandbox;
 	struct terminal terminal;
+	struct bounds bounds;
 	struct relay relays[3];
 	bool has_record, has_warden, has_sandbox, is_planned;
 	bool needs_reaping;	/* pid 1, by us */
@@ -74,7 +76,7 @@ static void end_sandbox(struct run *r)
 {
 	/* Where only pid 1 is left, it ends when we do, and what the kernel
 	 * then clears away is in nobody's way. */
-	if (!r->sandbox.empty)
+	if (!r->sandbox.empty || r->sandbox.groups.n)
 		kill_sandbox(r);
 	publish_close(r->publish);
 	r->publish = NULL;
@@ -83,9 +85,23 @@ static void end_sandbox(struct run *r)
 	terminal_close(&r->terminal);
 }
 
+/* Which limit was reached, if one was: to a person, and what records it. */
+static struct sv tell_limit(const struct run *r, bool timed_out, int *status)
+{
+	enum limit_kind kind = bounds_verdict(&r->bounds, &r->sandbox,
+					      timed_out, status);
+	struct sv text = bounds_text(&r->bounds, kind);
+
+	if (text.n)
+		(void)fprintf(stderr, "stockade: limit %.*s reached\n",
+			      SV_FMT(text));
+	return text;
+}
+
 static void run_fini(struct run *r)
 {
 	end_sandbox(r);
+	bounds_close(&r->bounds);
 	if (r->has_warden)
 		warden_fini(&r->warden);
 	plan_free(r->plan);
@@ -200,7 +216,7 @@ static int begin_plan(struct run *r, struct err *e)
 {
 	static const int stdio[3] = { 0, 1, 2 };
 
-	r->plan = plan_new(stdio, e);
+	r->plan = plan_new(stdio, &r->policy, e);
 	if (r->plan && r->policy.debug)
 		plan_debug(r->plan);
 	return r->plan ? 0 : -1;
@@ -255,18 +271,24 @@ static int open_terminal(struct run *r, struct err *e)
 
 	if (sandbox_pty(&r->sandbox, e) < 0)
 		return -1;
-	return terminal_open(&r->terminal, r->loop, stdio,
-			     steal_fd(&r->sandbox.pty_fd), e);
+	if (terminal_open(&r->terminal, r->loop, stdio,
+			  steal_fd(&r->sandbox.pty_fd), e) < 0)
+		return -1;
+	r->terminal.count = &r->bounds.output;
+	return 0;
 }
 
 static int open_relays(struct run *r, struct err *e)
 {
-	for (int i = 0; i < 3; i++)
-		if (r->sandbox.relay_fd[i] >= 0 &&
-		    relay_open(&r->relays[i], r->loop, i,
+	for (int i = 0; i < 3; i++) {
+		if (r->sandbox.relay_fd[i] < 0)
+			continue;
+		if (relay_open(&r->relays[i], r->loop, i,
 			       steal_fd(&r->sandbox.relay_fd[i]), i != 0,
 			       e) < 0)
 			return -1;
+		r->relays[i].count = i ? &r->bounds.output : NULL;
+	}
 	return 0;
 }
 
@@ -288,7 +310,7 @@ static int open_warden(struct run *r, char **argv, struct err *e)
 /* pid 1, the plan and vault come up side by side; then the command executes. */
 static int start(struct run *r, char **argv, struct err *e)
 {
-	if (begin_plan(r, e) < 0)
+	if (begin_plan(r, e) < 0 || bounds_open(&r->bounds, r->plan, e) < 0)
 		return -1;
 	r->has_sandbox = true;
 	/* Before there are secrets in this memory, of which it has a copy. */
@@ -322,7 +344,8 @@ static int start(struct run *r, char **argv, struct err *e)
 		return err_sys(e, "prctl PR_SET_DUMPABLE");
 	if (r->plan->wants_pty && open_terminal(r, e) < 0)
 		return -1;
-	if (open_relays(r, e) < 0)
+	if (open_relays(r, e) < 0 ||
+	    bounds_watch(&r->bounds, r->loop, &r->sandbox, e) < 0)
 		return -1;
 	return sandbox_go(&r->sandbox, buf_sv(&r->warden.ca_pem), e);
 }
@@ -366,6 +389,7 @@ static void record_failure(struct run *r, const struct err *why)
 static int run(struct run *r, char **argv, struct err *e)
 {
 	struct supervision s;
+	struct sv limit;
 	int status;
 
 	r->loop = loop_new(e);
@@ -374,6 +398,9 @@ static int run(struct run *r, char **argv, struct err *e)
 	if (start(r, argv, e) < 0) {
 		end_sandbox(r);
 		supervise_fini(&s);
+		if (r->sandbox.reached == LIMIT_MEMORY)
+			(void)err_ctx(e, "limit %.*s reached", SV_FMT(
+				bounds_text(&r->bounds, LIMIT_MEMORY)));
 		status = status_of_failure(r, e);
 		record_failure(r, e);
 		return status;
@@ -386,10 +413,12 @@ static int run(struct run *r, char **argv, struct err *e)
 	s.sandbox = &r->sandbox;
 	s.terminal = r->plan->wants_pty ? &r->terminal : NULL;
 	s.publish = r->publish;
-	status = supervise(&s, r->policy.time_limit_ms, e);
+	s.bounds = &r->bounds;
+	status = supervise(&s, r->policy.limits[LIMIT_TIME].value, e);
 	supervise_fini(&s);
 	end_sandbox(r);
-	if (run_record_end(&r->record, &r->warden, status, e) < 0)
+	limit = tell_limit(r, s.timed_out, &status);
+	if (run_record_end(&r->record, &r->warden, status, limit, e) < 0)
 		return -1;
 	tell_denials(r);
 	return status;

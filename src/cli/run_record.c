@@ -58,12 +58,14 @@ int run_record_start(struct run_record *r, const char *cwd, struct err *e)
 }
 
 int run_record_end(struct run_record *r, const struct warden *w, int status,
-		   struct err *e)
+		   struct sv limit, struct err *e)
 {
 	struct json *j = trail_begin(&r->trail, "end");
 
 	json_key(j, "status");
 	json_i64(j, status);
+	if (limit.n)
+		json_put_sv(j, "limit", limit);
 	json_put_u64(j, "allowed", w->allowed);
 	json_put_u64(j, "denied", w->denied);
 	json_put_u64(j, "violations", w->violations);

@@ -23,9 +23,10 @@ void run_record_fini(struct run_record *r);
 /* Before the command executes. */
 must_check int run_record_start(struct run_record *r, const char *cwd,
 				struct err *e);
-/* The seal: the last line of a run that was not interrupted, synced. */
+/* The seal: the last line of a run that was not interrupted, synced.  limit is
+ * the one that was reached, or empty. */
 must_check int run_record_end(struct run_record *r, const struct warden *w,
-			      int status, struct err *e);
+			      int status, struct sv limit, struct err *e);
 /* The same for a run whose command never executed; best effort. */
 void run_record_failed(struct run_record *r, const struct err *why);
 

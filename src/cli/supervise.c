@@ -196,6 +196,11 @@ static void grace_over(struct timer *t)
 	kill_sandbox(container_of(t, struct supervision, grace));
 }
 
+static void bound_reached(void *ctx)
+{
+	kill_sandbox(ctx);
+}
+
 static void network_failed(struct warden *w)
 {
 	complain("the network of this run has ended: ", w->fault.msg, true);
@@ -208,6 +213,8 @@ int supervise(struct supervision *s, uint64_t limit_ms, struct err *e)
 	s->limit.fired = limit_reached;
 	s->grace.fired = grace_over;
 	s->warden->failed = network_failed;
+	s->bounds->over = bound_reached;
+	s->bounds->ctx = s;
 	if (s->warden->fault.kind)
 		network_failed(s->warden);
 	if (loop_watch(s->loop, &s->signals, s->signal_fd, EPOLLIN, e) < 0 ||

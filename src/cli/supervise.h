@@ -3,6 +3,7 @@
 #ifndef CLI_SUPERVISE_H
 #define CLI_SUPERVISE_H
 
+#include "bounds.h"
 #include "launch.h"
 #include "publish.h"
 #include "terminal.h"
@@ -14,6 +15,7 @@ struct supervision {
 	struct sandbox *sandbox;
 	struct terminal *terminal;	/* NULL without one */
 	struct publish *publish;	/* NULL without one */
+	struct bounds *bounds;
 	int signal_fd;			/* owned */
 	struct watch signals, control;
 	struct timer limit, grace;
@@ -26,8 +28,8 @@ enum { STATUS_TIME_LIMIT = 124 };
 
 /* Takes the signals that ask for an end, before anything is started. */
 must_check int supervise_signals(struct supervision *s, struct err *e);
-/* Until the command has ended; its exit status, or -1.  loop, warden, sandbox
- * and terminal are set by the caller; limit_ms 0 is none. */
+/* Until the command has ended; its exit status, or -1.  loop, warden, sandbox,
+ * terminal and bounds are set by the caller; limit_ms 0 is none. */
 int supervise(struct supervision *s, uint64_t limit_ms, struct err *e);
 void supervise_fini(struct supervision *s);
 

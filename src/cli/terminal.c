@@ -51,6 +51,16 @@ static bool fill(int fd, struct buf *b)
 	return n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR));
 }
 
+/* What the command has put out: no more of it than it may. */
+static bool fill_from_pty(struct terminal *t)
+{
+	size_t before = t->to_user.n;
+	bool more = fill(t->pty_fd, &t->to_user);
+
+	t->to_user.n = before + output_take(t->count, t->to_user.n - before);
+	return more;
+}
+
 static void flush(int fd, struct buf *b)
 {
 	ssize_t n = b->n ? write(fd, b->p, b->n) : 0;
@@ -81,7 +91,7 @@ static void on_pty(struct watch *w, uint32_t events)
 
 	/* EIO: nothing inside has the terminal open, now or ever again. */
 	if ((events & (EPOLLIN | EPOLLHUP | EPOLLERR)) &&
-	    !fill(t->pty_fd, &t->to_user))
+	    !fill_from_pty(t))
 		loop_forget(t->loop, &t->pty);
 	flush(t->user_fd, &t->to_user);
 	flush(t->pty_fd, &t->to_pty);
@@ -236,7 +246,7 @@ static void drain(struct terminal *t)
 	while (loop_now_ms() < until) {
 		struct pollfd out = { .fd = t->user_fd, .events = POLLOUT };
 		size_t before = t->to_user.n;
-		bool more = fill(t->pty_fd, &t->to_user) &&
+		bool more = fill_from_pty(t) &&
 			    t->to_user.n > before;
 
 		flush(t->user_fd, &t->to_user);

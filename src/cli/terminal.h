@@ -23,6 +23,7 @@
 
 #include "buf.h"
 #include "loop.h"
+#include "output_count.h"
 #include "pty.h"
 #include "reaper.h"
 
@@ -36,6 +37,7 @@ struct terminal {
 	struct reaper reaper;
 	struct watch user, pty;
 	struct buf to_user, to_pty;
+	struct output_count *count;	/* borrowed; set after opening */
 };
 
 /* stdio are the caller's 0, 1 and 2, one of which is a terminal.  Takes

@@ -124,6 +124,8 @@ static int (*const apply[STEP_KINDS])(struct init *in, const struct step *s,
 	[STEP_NETWORK] = box_network,
 	[STEP_PTY] = special_pty,
 	[STEP_REPORT] = init_report,
+	[STEP_CGROUP] = limits_enter,
+	[STEP_RLIMITS] = limits_note,
 	[STEP_LIMITS] = confinement_limits,
 	[STEP_FORGET] = confinement_forget,
 	[STEP_CAPABILITIES] = confinement_capabilities,
@@ -344,10 +346,11 @@ static int keep_few(struct init *in, struct err *e)
 }
 
 _Noreturn void init_run(const struct plan *plan, const struct step *early,
-			int control_fd, const int stdio_fd[3])
+			const struct limits_groups *groups, int control_fd,
+			const int stdio_fd[3])
 {
 	struct init in = {
-		.plan = plan, .control_fd = control_fd, .root_fd = -1,
+		.plan = plan, .groups = groups, .control_fd = control_fd, .root_fd = -1,
 		.stdio_fd = { stdio_fd[0], stdio_fd[1], stdio_fd[2] },
 		.host_dev_fd = -1, .cover_dir_fd = -1, .cover_file_fd = -1,
 		.devpts_fd = -1,

@@ -15,6 +15,7 @@
 
 struct init {
 	const struct plan *plan;
+	const struct limits_groups *groups;
 	int *trees;		/* of its steps, in their order */
 	size_t trees_n, trees_used;
 	int stdio_fd[3];	/* borrowed */
@@ -34,6 +35,7 @@ struct init {
 	bool *held;		/* by step: it is mounted still */
 	int keeper_fd[2];	/* the listener comes this way (STEP_KEEPER) */
 	struct keeper *keeper;	/* NULL: names are made without asking */
+	bool lowers;		/* the command gets rlimits (limit.h) */
 	struct sv narrow[POLICY_SYSCALLS_MAX];	/* programs for the command */
 	size_t narrow_n;
 	pid_t command;
@@ -43,7 +45,8 @@ struct init {
 /* Never returns; early are the first steps, control_fd is pid 1's end, stdio_fd
  * what becomes 0, 1 and 2 of the command where that is not the pty. */
 _Noreturn void init_run(const struct plan *plan, const struct step *early,
-			int control_fd, const int stdio_fd[3]);
+			const struct limits_groups *groups, int control_fd,
+			const int stdio_fd[3]);
 
 #define INIT_STEP(name) \
 	must_check int name(struct init *in, const struct step *s, struct err *e)
@@ -83,6 +86,9 @@ INIT_STEP(confinement_seccomp);
 INIT_STEP(confinement_syscalls);
 /* In the command's process, before it is executed: what those steps named. */
 must_check int confinement_narrow(const struct init *in, struct err *e);
+/* limit.c */
+INIT_STEP(limits_enter);
+INIT_STEP(limits_note);
 /* thread.c */
 INIT_STEP(thread_start);
 INIT_STEP(thread_join);

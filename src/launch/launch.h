@@ -80,9 +80,11 @@ enum {
 };
 
 /* A plan that only begins; NULL on failure.  plan_free() takes NULL as well.
+ * Its limits are those that this machine can hold (limit.h).
  * Of stdio, terminals become the inner pty, and sockets are relayed
  * (sandbox.relay_fd). */
-struct plan *plan_new(const int stdio[3], struct err *e);
+struct plan *plan_new(const int stdio[3], const struct policy *p,
+		      struct err *e);
 /* With `debug on`: what is inside may trace each other.  Before
  * sandbox_start(), where pid 1 enters the filter that all inherit. */
 void plan_debug(struct plan *plan);
@@ -105,8 +107,11 @@ struct sandbox {
 	int tcp_fd;		/* owned; the capturing listener */
 	int dns_fd;		/* owned; the UDP socket of every port 53 */
 	int pty_fd;		/* owned; master of the inner pty, or -1 */
-	int relay_fd[3];	/* owned; where standard descriptor i is a socket
-				   the pipe that is to be relayed to it, or -1 */
+	int relay_fd[3];	/* owned; where standard descriptor i is relayed
+				   (plan.h) the pipe on this side, or -1 */
+	const struct plan_limits *limits;	/* the plan's */
+	struct limits_groups groups;	/* owned */
+	enum limit_kind reached;	/* seen by sandbox_kill() */
 	bool empty;		/* only pid 1 is left, waiting for our end */
 	int status;		/* after a failure: LAUNCH_* */
 };

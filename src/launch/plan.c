@@ -21,6 +21,11 @@
 
 enum { PLAN_ARENA_MAX = 64 << 20, STEPS_USUAL = 128 };
 
+static bool is_counted(const struct plan *plan, int i)
+{
+	return i != 0 && plan->limits.by_kind[LIMIT_OUTPUT].set;
+}
+
 static int plan_stdio(struct plan *plan, const int stdio[3], struct err *e)
 {
 	for (int i = 0; i < 3; i++) {
@@ -36,7 +41,7 @@ static int plan_stdio(struct plan *plan, const int stdio[3], struct err *e)
 					"lies below and around it", i);
 		plan->stdio_fd[i] = fd;
 		/* A socket could carry descriptors, and its peer's name. */
-		if (S_ISSOCK(st.st_mode))
+		if (S_ISSOCK(st.st_mode) || is_counted(plan, i))
 			plan->stdio[i] = PLAN_STDIO_RELAY;
 		if (S_ISCHR(st.st_mode) && isatty(fd)) {
 			plan->stdio[i] = PLAN_STDIO_PTY;
@@ -68,6 +73,24 @@ static int plan_argv(struct builder *b, struct err *e)
 static void add(struct builder *b, enum step_kind kind, const char *why)
 {
 	builder_step(b, kind, SV(""), sv_str(why))->flags = STEP_SYSTEM;
+}
+
+static void plan_groups(struct builder *b)
+{
+	auto_buf struct buf text = buf_new(2048);
+
+	limits_put_groups(&b->plan->limits, &text);
+	if (b->plan->limits.places_n)
+		add(b, STEP_CGROUP, builder_str(b, buf_sv(&text)));
+}
+
+static void plan_rlimits(struct builder *b)
+{
+	auto_buf struct buf text = buf_new(256);
+
+	limits_put_rlimits(&b->plan->limits, &text);
+	if (text.n)
+		add(b, STEP_RLIMITS, builder_str(b, buf_sv(&text)));
 }
 
 /* An optional profile that is not there has no program. */
@@ -112,6 +135,7 @@ static void plan_end(struct builder *b)
 	add(b, STEP_GO, "wait for the parent's word");
 	if (b->plan->wants_ca)
 		add(b, STEP_CERTIFICATE, "this run's authority is trusted");
+	plan_rlimits(b);
 	if (b->plan->creation_n)
 		add(b, STEP_KEEPER, "what is guarded and not there is not "
 		    "made");
@@ -122,14 +146,17 @@ static void plan_end(struct builder *b)
 }
 
 /* What no plan changes. */
-static int begin(struct builder *b, const int stdio[3], struct err *e)
+static int begin(struct builder *b, const int stdio[3], const struct policy *p,
+		 struct err *e)
 {
 	/* Room for a usual plan: an array that grows leaves pages behind. */
 	b->plan->steps = arena_alloc(b->arena, STEPS_USUAL *
 				     sizeof *b->plan->steps);
 	b->plan->steps_cap = b->plan->steps ? STEPS_USUAL : 0;
-	if (plan_stdio(b->plan, stdio, e) < 0 || identity_begin(b, e) < 0)
+	if (limits_decide(p, &b->plan->limits, e) < 0 ||
+	    plan_stdio(b->plan, stdio, e) < 0 || identity_begin(b, e) < 0)
 		return -1;
+	plan_groups(b);
 	add(b, STEP_SEPARATE, "ipc uts cgroup namespaces");
 	builder_step(b, STEP_HOSTNAME, SV(HOST_NAME), SV("system"))->flags =
 		STEP_SYSTEM;
@@ -144,7 +171,8 @@ static int begin(struct builder *b, const int stdio[3], struct err *e)
 	return b->full ? err_kind(e, ERR_LIMIT, "out of memory") : 0;
 }
 
-struct plan *plan_new(const int stdio[3], struct err *e)
+struct plan *plan_new(const int stdio[3], const struct policy *p,
+		      struct err *e)
 {
 	struct builder b = { 0 };
 	struct arena arena;
@@ -154,7 +182,7 @@ struct plan *plan_new(const int stdio[3], struct err *e)
 	b.plan = arena_make(&arena, struct plan);
 	*b.plan = (struct plan){ .arena = arena, .status = LAUNCH_FAILED };
 	b.arena = &b.plan->arena;
-	if (begin(&b, stdio, e) < 0) {
+	if (begin(&b, stdio, p, e) < 0) {
 		plan_free(b.plan);
 		return NULL;
 	}
@@ -212,6 +240,7 @@ void plan_free(struct plan *plan)
 	if (!plan)
 		return;
 	plan_settle(plan);
+	limits_forget(&plan->limits);
 	for (size_t i = 0; i < plan->steps_n; i++)
 		close_fd(&plan->steps[i].tree_fd);
 	arena = plan->arena;	/* which holds the plan itself */

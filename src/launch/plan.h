@@ -21,6 +21,7 @@
 #include <sys/types.h>
 
 #include "arena.h"
+#include "limit.h"
 #include "path.h"
 #include "sv.h"
 
@@ -29,6 +30,7 @@
 	/* pid 1, early */                                            \
 	STEP(NAMESPACES, "namespaces")	/* the process, in new ones */ \
 	STEP(IDENTITY, "identity")	/* its maps, its ids */        \
+	STEP(CGROUP, "cgroup")		/* where limits need one */    \
 	STEP(SEPARATE, "separate")	/* the other namespaces */     \
 	STEP(HOSTNAME, "hostname")                                    \
 	STEP(THREAD, "thread")		/* the one that builds */      \
@@ -64,6 +66,7 @@
 	STEP(JOIN, "join")		/* the thread: the host is gone */ \
 	STEP(GO, "go")			/* the parent's word */        \
 	STEP(CERTIFICATE, "certificate")                              \
+	STEP(RLIMITS, "rlimits")                                      \
 	STEP(KEEPER, "keeper")		/* names are made by pid 1 */  \
 	STEP(SYSCALLS, "syscalls")	/* fewer of them; source: a program */ \
 	STEP(COMMAND, "command")
@@ -98,7 +101,8 @@ struct step {
 enum plan_stdio {
 	PLAN_STDIO_PASS = 0,	/* the caller's own: a pipe, a file */
 	PLAN_STDIO_PTY,		/* a terminal: the inner one */
-	PLAN_STDIO_RELAY,	/* a socket: a pipe, and the caller relays */
+	PLAN_STDIO_RELAY,	/* a socket, or output that is counted: a pipe,
+				   and the caller relays */
 };
 
 /* What may not be made (creation.h). */
@@ -137,6 +141,7 @@ struct plan {
 	bool wants_ca;
 	bool wants_pty;
 	bool debug;			/* the agent may trace its own */
+	struct plan_limits limits;
 
 	pid_t holder;			/* to be reaped: plan_settle() */
 	int status;			/* after a failure: LAUNCH_* */

@@ -15,6 +15,8 @@
 #include "init.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <unistd.h>
 
 #include "mount.h"
@@ -23,6 +25,8 @@
 #define PLAIN (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
 #define COVER_DIR ".covered-directory"
 #define COVER_FILE ".covered-file"
+
+enum { PAGE_BYTES = 4096, ROOT_INODES = 1024 };
 
 static int attach_root(struct init *in, struct err *e)
 {
@@ -58,13 +62,27 @@ int root_clone(struct init *in, int fd, const char *path, bool recursive,
 	return mount_clone(fd, path, recursive, e);
 }
 
+/* As large as `limit disk` lets it be.  A file without contents takes memory,
+ * too: there are as many as there are pages, and some for the root itself. */
+static int new_tmpfs(const struct init *in, const char *mode, struct err *e)
+{
+	const struct limit *disk = &in->plan->limits.by_kind[LIMIT_DISK];
+	char size[24], inodes[24];
+	const struct mount_option options[] = {
+		{ "mode", mode }, { "size", size }, { "nr_inodes", inodes },
+	};
+
+	(void)snprintf(size, sizeof size, "%" PRIu64, disk->value);
+	(void)snprintf(inodes, sizeof inodes, "%" PRIu64,
+		       disk->value / PAGE_BYTES + ROOT_INODES);
+	return mount_new_fs("tmpfs", options,
+			    disk->set ? countof(options) : 1, PLAIN, e);
+}
+
 int root_make(struct init *in, const struct step *s, struct err *e)
 {
-	static const struct mount_option options[] = { { "mode", "0755" } };
-
 	(void)s;
-	in->root_fd = mount_new_fs("tmpfs", options, countof(options), PLAIN,
-				   e);
+	in->root_fd = new_tmpfs(in, "0755", e);
 	return in->root_fd < 0 ? -1 : 0;
 }
 
@@ -129,14 +147,13 @@ static int nested_mount(struct init *in, const struct step *s, struct err *e)
 			 (char)('0' + (s->mode >> 6 & 7)),
 			 (char)('0' + (s->mode >> 3 & 7)),
 			 (char)('0' + (s->mode & 7)) };
-	const struct mount_option options[] = { { "mode", mode } };
 	auto_fd int at_fd = path_open_exact(in->root_fd, init_below(s->target),
 					    O_PATH | O_DIRECTORY, e);
 	auto_fd int tree_fd = -1;
 
 	if (at_fd < 0)
 		return e->code == ENOENT ? 0 : -1;
-	tree_fd = mount_new_fs("tmpfs", options, countof(options), PLAIN, e);
+	tree_fd = new_tmpfs(in, mode, e);
 	if (tree_fd < 0)
 		return -1;
 	return root_attach(in, tree_fd, at_fd, "", e);

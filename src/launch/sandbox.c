@@ -22,14 +22,15 @@
 #define NAMESPACES                                                       \
 	(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWTIME)
 
-static bool same_socket(int a, int b)
+static bool same_file(int a, int b)
 {
 	struct stat x, y;
 
-	return fstat(a, &x) == 0 && fstat(b, &y) == 0 && x.st_ino == y.st_ino;
+	return fstat(a, &x) == 0 && fstat(b, &y) == 0 &&
+	       x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
-/* A pipe for each socket; one for both where 2 is the same as 1. */
+/* A pipe for each that is relayed; one for both where 2 is the same as 1. */
 static int make_relays(const struct plan *plan, struct sandbox *ret,
 		       int stdio_fd[3], struct err *e)
 {
@@ -40,7 +41,7 @@ static int make_relays(const struct plan *plan, struct sandbox *ret,
 		if (plan->stdio[i] != PLAN_STDIO_RELAY)
 			continue;
 		if (i == 2 && plan->stdio[1] == PLAN_STDIO_RELAY &&
-		    same_socket(plan->stdio_fd[1], plan->stdio_fd[2])) {
+		    same_file(plan->stdio_fd[1], plan->stdio_fd[2])) {
 			stdio_fd[2] = stdio_fd[1];
 			continue;
 		}
@@ -77,7 +78,7 @@ static int clone_init(const struct plan *plan, struct sandbox *ret,
 		(void)close(pair[0]);
 		for (int i = 0; i < 3; i++)
 			close_fd(&ret->relay_fd[i]);
-		init_run(plan, early, pair[1], stdio_fd);
+		init_run(plan, early, &ret->groups, pair[1], stdio_fd);
 	}
 	(void)close(pair[1]);
 	if (*pid < 0 && (e->code == EPERM || e->code == ENOSPC))
@@ -198,9 +199,10 @@ int sandbox_start(const struct plan *plan, struct sandbox *ret, struct err *e)
 	*ret = (struct sandbox){
 		.pidfd = -1, .control_fd = -1, .tcp_fd = -1, .dns_fd = -1,
 		.pty_fd = -1, .relay_fd = { -1, -1, -1 },
-		.status = LAUNCH_FAILED,
+		.limits = &plan->limits, .status = LAUNCH_FAILED,
 	};
-	if (make_relays(plan, ret, stdio_fd, e) < 0)
+	if (limits_make(&plan->limits, &ret->groups, e) < 0 ||
+	    make_relays(plan, ret, stdio_fd, e) < 0)
 		return -1;
 	rc = start(plan, ret, stdio_fd, e);
 	close_relays(plan, stdio_fd);
@@ -325,9 +327,14 @@ void sandbox_kill(struct sandbox *sb)
 	struct process_end end;
 	struct err ignored;
 
+	limits_release(&sb->groups);
 	if (sb->pidfd >= 0) {
 		(void)!process_signal(sb->pidfd, SIGKILL, &ignored);
 		(void)!process_wait(sb->pidfd, &end, &ignored);
+	}
+	if (sb->groups.n) {
+		sb->reached = limits_reached(sb->limits, &sb->groups);
+		limits_remove(sb->limits, &sb->groups);
 	}
 	close_fd(&sb->pidfd);
 	close_fd(&sb->control_fd);

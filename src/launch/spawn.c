@@ -29,6 +29,7 @@ struct spawn {
 	const int *stdio_fd;
 	int slave_fd;
 	int keeper_fd;		/* the listener goes there; -1: there is none */
+	bool lowers;		/* its rlimits */
 	struct err err;		/* the child's word; kind 0: executed */
 	bool set_up;		/* what failed, if anything, was execve() */
 };
@@ -88,6 +89,8 @@ static _Noreturn void child(struct spawn *s)
 {
 	if (child_set_up(s, &s->err) == 0 &&
 	    ask_from_now_on(s, &s->err) == 0 &&
+	    /* All descriptors that we need ourselves are open. */
+	    (!s->lowers || limits_lower(&s->plan->limits, &s->err) == 0) &&
 	    /* Last, for it may forbid what the others need. */
 	    confinement_narrow(s->init, &s->err) == 0) {
 		s->set_up = true;
@@ -152,6 +155,7 @@ int spawn_command(struct init *in, const struct step *s, struct err *e)
 	struct spawn spawn = {
 		.init = in, .plan = in->plan, .stdio_fd = in->stdio_fd,
 		.slave_fd = in->pty.slave, .keeper_fd = in->keeper_fd[1],
+		.lowers = in->lowers,
 	};
 
 	(void)s;

@@ -177,7 +177,8 @@ static void plan_proc(struct builder *b)
 
 int system_plan(struct builder *b, struct err *e)
 {
-	add(b, STEP_ROOT, SV("/"));
+	add(b, STEP_ROOT, SV("/"))->source =
+		b->plan->limits.by_kind[LIMIT_DISK].shown;
 	plan_proc(b);
 	if (plan_list(b, system_roots, e) < 0)
 		return -1;

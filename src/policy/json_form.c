@@ -186,17 +186,15 @@ static void put_syscalls(struct json *j, const struct policy *p)
 	put_origin(j, &p->debug_origin);
 }
 
-static void put_limits(struct json *j, const struct policy *p)
+static void put_limit(struct json *j, const struct limit *l)
 {
-	auto_buf struct buf b = buf_new(64);
+	struct sv word = sv_head(l->shown, l->shown.n - l->amount.n - 1);
 
-	if (!p->time_limit_ms)
-		return;
-	text_form_duration(&b, p->time_limit_ms);
 	json_open(j, '{');
-	json_put_str(j, "word", "time");
-	json_put_sv(j, "value", buf_sv(&b));
-	put_origin(j, &p->time_limit_origin);
+	json_put_sv(j, "word", word);
+	json_put_sv(j, "value", l->amount);
+	put_optional(j, l->optional);
+	put_origin(j, &l->origin);
 }
 
 #define PUT_ARRAY(j, key, items, n, put)                                 \
@@ -228,7 +226,9 @@ void policy_json(const struct policy *p, struct buf *out)
 	json_close(&j, ']');
 	json_key(&j, "limits");
 	json_open(&j, '[');
-	put_limits(&j, p);
+	for (int i = 0; i < LIMIT_KINDS; i++)
+		if (p->limits[i].set)
+			put_limit(&j, &p->limits[i]);
 	json_close(&j, ']');
 	json_close(&j, '}');
 	buf_putc(out, '\n');

@@ -138,6 +138,31 @@ struct publish_rule {
 	struct sv text;
 };
 
+enum limit_kind {
+	LIMIT_NONE = 0,
+	LIMIT_TIME,		/* value in milliseconds */
+	LIMIT_MEMORY,		/* bytes */
+	LIMIT_SWAP,		/* bytes */
+	LIMIT_PROCESSES,	/* processes and threads */
+	LIMIT_CPU,		/* thousandths of a processor */
+	LIMIT_FILES,		/* descriptors of one process */
+	LIMIT_FILE_SIZE,	/* bytes */
+	LIMIT_DISK,		/* bytes */
+	LIMIT_OUTPUT,		/* bytes */
+	LIMIT_KINDS
+};
+
+/* By its kind in struct policy. */
+struct limit {
+	bool set;
+	bool optional;		/* not where the machine cannot hold it */
+	uint64_t value;
+	struct sv text;		/* "limit memory 64M" ... */
+	struct sv shown;	/* ... its end "memory 64M" ... */
+	struct sv amount;	/* ... and "64M" */
+	struct origin origin;
+};
+
 struct policy {
 	struct arena arena;
 	struct grant *grants;
@@ -165,8 +190,7 @@ struct policy {
 	struct sv *named;	/* of these, what this run's policy is known by:
 				   --policy, or the project's */
 	size_t named_n, named_cap;
-	uint64_t time_limit_ms;	/* 0: none */
-	struct origin time_limit_origin;
+	struct limit limits[LIMIT_KINDS];
 	bool debug;
 	struct origin debug_origin;
 };

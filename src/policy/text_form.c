@@ -2,8 +2,6 @@
 /* The canonical text of a policy: see text_form.h. */
 #include "text_form.h"
 
-#include <inttypes.h>
-
 #include "filepath.h"
 #include "own.h"
 #include "statement.h"
@@ -43,22 +41,6 @@ void text_form_target(struct buf *b, struct sv host, uint16_t port,
 	if (port)
 		buf_printf(b, ":%u", port);
 	buf_put(b, path);
-}
-
-void text_form_duration(struct buf *b, uint64_t ms)
-{
-	static const struct { const char *unit; uint64_t ms; } units[] = {
-		{ "d", 86400000 }, { "h", 3600000 }, { "m", 60000 },
-		{ "s", 1000 }, { "ms", 1 },
-	};
-
-	for (size_t i = 0; i < countof(units); i++) {
-		if (ms % units[i].ms == 0) {
-			buf_printf(b, "%" PRIu64 "%s", ms / units[i].ms,
-				   units[i].unit);
-			return;
-		}
-	}
 }
 
 struct sv text_form_grant_word(enum grant_kind kind)
@@ -346,11 +328,8 @@ void policy_print(const struct policy *p, struct buf *out, bool origins)
 	PUT_LINES(p->syscalls, p->syscalls_n);
 	if (p->debug)
 		put_line(out, SV("debug on"), &p->debug_origin, origins);
-	if (p->time_limit_ms) {
-		auto_buf struct buf b = buf_new(64);
-
-		buf_puts(&b, "limit time ");
-		text_form_duration(&b, p->time_limit_ms);
-		put_line(out, buf_sv(&b), &p->time_limit_origin, origins);
-	}
+	for (int i = 0; i < LIMIT_KINDS; i++)
+		if (p->limits[i].set)
+			put_line(out, p->limits[i].text, &p->limits[i].origin,
+				 origins);
 }

@@ -27,8 +27,6 @@ void text_form_word(struct buf *b, struct sv v);
 /* HOST[:PORT] and the path. */
 void text_form_target(struct buf *b, struct sv host, uint16_t port,
 		      struct sv path);
-/* 30m, in the largest unit that is exact. */
-void text_form_duration(struct buf *b, uint64_t ms);
 
 /* The words of the language for these. */
 struct sv text_form_grant_word(enum grant_kind kind);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* env, limit, profile, workspace, isolation, debug: statements about the run. */
+/* env, profile, workspace, isolation, debug: statements about the run. */
 #include "own.h"
 #include "text_form.h"
 #include "words.h"
@@ -57,78 +57,6 @@ int word_env(const struct statement *s, struct policy *p, struct err *e)
 	for (size_t i = 2; i < s->words_n; i++)
 		if (add_variable(s, &s->words[i], kind, p, e) < 0)
 			return -1;
-	return 0;
-}
-
-/* 30m, 90s, 2h, 1d or 500ms; at least 1 ms, at most a year. */
-static bool to_duration(struct sv v, uint64_t *ret_ms)
-{
-	static const struct { struct sv unit; uint64_t ms; } units[] = {
-		{ SV("ms"), 1 }, { SV("s"), 1000 }, { SV("m"), 60000 },
-		{ SV("h"), 3600000 }, { SV("d"), 86400000 },
-	};
-	const uint64_t year_ms = UINT64_C(366) * 86400000;
-	size_t digits = 0;
-	uint64_t n;
-
-	while (digits < v.n && is_digit(v.p[digits]))
-		digits++;
-	for (size_t i = 0; i < countof(units); i++) {
-		if (!sv_eq(sv_from(v, digits), units[i].unit))
-			continue;
-		if (!sv_to_u64(sv_head(v, digits), year_ms / units[i].ms, &n) ||
-		    n == 0)
-			return false;
-		*ret_ms = n * units[i].ms;
-		return true;
-	}
-	return false;
-}
-
-static int unknown_limit(const struct statement *s, const struct word *w,
-			 struct err *e)
-{
-	static const struct sv later[] = {
-		SV("memory"), SV("swap"), SV("processes"), SV("cpu"),
-		SV("io"), SV("files"), SV("file-size"), SV("disk"),
-		SV("output"), SV("upload"), SV("requests"), SV("ask"),
-	};
-
-	for (size_t i = 0; i < countof(later); i++)
-		if (sv_eq(w->text, later[i]))
-			return words_refuse(s, w, e);
-	return statement_error(s, w, e, "unknown limit \"%.*s\"",
-			       WORD_FMT(w->text));
-}
-
-int word_limit(const struct statement *s, struct policy *p, struct err *e)
-{
-	const struct word *what = statement_word(s, 1, "what is limited", e);
-	const struct word *value;
-	uint64_t ms;
-
-	if (!what)
-		return -1;
-	if (!sv_eq(what->text, SV("time")))
-		return unknown_limit(s, what, e);
-	value = statement_word(s, 2, "the duration", e);
-	if (!value || statement_end(s, 3, e) < 0)
-		return -1;
-	if (!to_duration(value->text, &ms))
-		return statement_error(s, value, e,
-			"expected a duration as 30m, 90s or 2h, found \"%.*s\"",
-			WORD_FMT(value->text));
-	if (p->time_limit_ms && p->time_limit_ms != ms) {
-		auto_buf struct buf b = buf_new(256);
-
-		origin_put(&b, &p->time_limit_origin);
-		return statement_error(s, value, e,
-			"another time limit is set already (%.*s)",
-			SV_FMT(buf_sv(&b)));
-	}
-	if (p->time_limit_ms == 0)
-		p->time_limit_origin = s->origin;
-	p->time_limit_ms = ms;
 	return 0;
 }
 

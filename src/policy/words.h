@@ -2,7 +2,8 @@
 /*
  * The words of the language: what stands behind each, and what it adds to a
  * policy.  words.c has the table, one file for each family of words the rest:
- * word_grant.c, word_host.c, word_rule.c, word_secret.c, word_run.c.
+ * word_grant.c, word_host.c, word_rule.c, word_secret.c, word_limit.c,
+ * word_run.c.
  */
 #ifndef POLICY_WORDS_H
 #define POLICY_WORDS_H

@@ -220,7 +220,7 @@ int main(int argc, char **argv)
 	if (policy_check(&p, &e) < 0 ||
 	    (o.ca_file && io_read_file(AT_FDCWD, o.ca_file, &ca, &e) < 0))
 		die(LAUNCH_FAILED, e.msg);
-	plan = plan_new((int[]){ 0, 1, 2 }, &e);
+	plan = plan_new((int[]){ 0, 1, 2 }, &p, &e);
 	if (!plan || plan_build(plan, &p, &in, &e) < 0)
 		die(plan ? plan->status : LAUNCH_FAILED, e.msg);
 	plan->fail_step = o.fail_step;

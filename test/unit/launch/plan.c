@@ -90,7 +90,7 @@ static int build_with(char *const *argv, const int stdio[3])
 	(void)snprintf(home, sizeof home, "HOME=%s/home", top);
 	if (policy_check(&policy, &e) < 0)
 		return -1;
-	plan = plan_new(stdio, &e);
+	plan = plan_new(stdio, &policy, &e);
 	rc = plan ? plan_build(plan, &policy, &in, &e) : -1;
 	if (rc < 0)
 		printf("# %s\n", e.msg);
@@ -463,6 +463,32 @@ static void test_directories_as_stdio_are_refused(void)
 	end();
 }
 
+/* Not one step, and so not one call, where nothing is limited. */
+static void test_limits_are_steps_only_where_there_are_some(void)
+{
+	begin();
+	CHECK_INT(build(), 0);
+	CHECK_INT(find(STEP_CGROUP, ""), 0);
+	CHECK_INT(find(STEP_RLIMITS, ""), 0);
+	CHECK_INT(plan->stdio[1], PLAN_STDIO_PASS);
+	end();
+	begin();
+	statement("limit", "processes 100");
+	statement("limit", "files 100");
+	statement("limit", "disk 10M");
+	statement("limit", "output 10M");
+	CHECK_INT(build(), 0);
+	CHECK(find(STEP_RLIMITS, "") > find(STEP_GO, ""));
+	CHECK(find(STEP_CGROUP, "") || plan->limits.by_rlimit);
+	/* Before the namespace that shows groups is made, to begin there. */
+	CHECK(find(STEP_CGROUP, "") < find(STEP_SEPARATE, ""));
+	CHECK_SV(plan->steps[find(STEP_ROOT, "/") - 1].source, "disk 10M");
+	CHECK_INT(plan->stdio[0], PLAN_STDIO_PASS);
+	CHECK_INT(plan->stdio[1], PLAN_STDIO_RELAY);
+	CHECK_INT(plan->stdio[2], PLAN_STDIO_RELAY);
+	end();
+}
+
 static void test_the_environment_is_an_allow_list(void)
 {
 	bool token = false, lang = false;
@@ -530,6 +556,7 @@ int main(void)
 	RUN(test_a_copy_that_is_hidden_is_not_made);
 	RUN(test_an_unknown_command_is_127);
 	RUN(test_directories_as_stdio_are_refused);
+	RUN(test_limits_are_steps_only_where_there_are_some);
 	RUN(test_the_environment_is_an_allow_list);
 	RUN(test_a_secret_is_never_passed);
 	RUN(test_printing_shows_no_value);

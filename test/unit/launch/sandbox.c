@@ -30,7 +30,7 @@ static void make_plan(void)
 	struct err e;
 
 	plan_free(plan);
-	plan = plan_new((int[]){ null_fd, null_fd, null_fd }, &e);
+	plan = plan_new((int[]){ null_fd, null_fd, null_fd }, &policy, &e);
 	if (!plan || plan_build(plan, &policy, &in, &e) < 0)
 		printf("# %s\n", e.msg);
 	CHECK(plan && plan->steps_n > plan->early);
@@ -50,6 +50,15 @@ static void begin(void)
 	policy = policy_new();
 	CHECK_INT(policy_flag(&policy, SV("write"), sv_str(work), &source, &e),
 		  0);
+	/* Whatever this machine can hold of them: each has its part in a step. */
+	CHECK_INT(policy_flag(&policy, SV("limit"), SV("processes 500"),
+			      &source, &e), 0);
+	CHECK_INT(policy_flag(&policy, SV("limit?"), SV("memory 1G"), &source,
+			      &e), 0);
+	CHECK_INT(policy_flag(&policy, SV("limit"), SV("files 500"), &source,
+			      &e), 0);
+	CHECK_INT(policy_flag(&policy, SV("limit"), SV("disk 100M"), &source,
+			      &e), 0);
 	CHECK_INT(policy_check(&policy, &e), 0);
 	make_plan();
 }
@@ -114,7 +123,7 @@ static void test_the_plan_owns_what_pid_1_reads(void)
 	CHECK(fd >= 0);
 	(void)close(fd);
 	plan_free(plan);
-	plan = plan_new((int[]){ null_fd, null_fd, null_fd }, &e);
+	plan = plan_new((int[]){ null_fd, null_fd, null_fd }, &policy, &e);
 	CHECK(plan != NULL);
 	CHECK_INT(sandbox_start(plan, &sb, &e), 0);
 	pinned = strdup(policy_file);

@@ -19,7 +19,10 @@ static const char everything[] =
 	"secret A3 from env for a.example.com as bearer\n"
 	"syscalls strict\nsyscalls? p.json\nsyscalls ./strict\ndebug on\n"
 	"device gpu\ndevice? /dev/snd/timer\npublish 3000 80\n"
-	"limit time 30m\n";
+	"limit time 30m\n"
+	"limit? memory 64M\n"
+	"limit cpu 1.5\n"
+	"limit file-size 1M\n";
 
 static void test_json_form_reads_back_as_the_same(void)
 {
@@ -98,7 +101,7 @@ static const struct {
 	{ "{\"version\":1,\"secrets\":[{\"name\":\"A\",\"from\":\"env\","
 	  "\"for\":[{\"host\":\"*.example.com\"}],\"as\":\"bearer\"}]}",
 	  "never for a wildcard" },
-	{ "{\"version\":1,\"limits\":[{\"word\":\"memory\",\"value\":\"1G\"}]}",
+	{ "{\"version\":1,\"limits\":[{\"word\":\"io\",\"value\":\"1G\"}]}",
 	  "cannot enforce" },
 };
 
