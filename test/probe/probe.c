@@ -88,7 +88,8 @@ void probe_report(const char *name, const char *detail, probe_fn *attempt,
 static const struct probe_verb *find(const char *name)
 {
 	const struct probe_verb *const tables[] = { probe_files, probe_network,
-						    probe_kernel };
+						    probe_kernel,
+						    probe_calls };
 
 	for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++)
 		for (const struct probe_verb *v = tables[i]; v->name; v++)
@@ -100,7 +101,8 @@ static const struct probe_verb *find(const char *name)
 static int usage(void)
 {
 	const struct probe_verb *const tables[] = { probe_files, probe_network,
-						    probe_kernel };
+						    probe_kernel,
+						    probe_calls };
 
 	(void)fprintf(stderr, "probe posture\nprobe syscall [NAME...]\n");
 	for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++)

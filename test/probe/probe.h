@@ -30,6 +30,7 @@ struct probe_verb {
 extern const struct probe_verb probe_files[];	/* ended by a NULL name */
 extern const struct probe_verb probe_network[];
 extern const struct probe_verb probe_kernel[];
+extern const struct probe_verb probe_calls[];
 
 /* `probe syscall NAME...`; with no name, all of them. */
 int probe_syscalls(int argc, char **argv);
