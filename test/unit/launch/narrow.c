@@ -285,8 +285,8 @@ static const struct { const char *text, *message; } refused[] = {
 	  "execve is not allowed" },
 	{ PROFILE("ALLOW", ENTRY("\"execve\"", "KILL", "")),
 	  "execve is not allowed" },
-	{ PROFILE("ALLOW", ENTRY("\"raed\"", "KILL", "")),
-	  "unknown system call raed" },
+	{ PROFILE("ALLOW", ENTRY("\"rread\"", "KILL", "")),
+	  "unknown system call rread" },
 	{ PROFILE("ALLOW", ENTRY("\"socket\"", "ERRNO", ",\"args\":[{\"index\":0,"
 		"\"value\":4294967296,\"op\":\"SCMP_CMP_EQ\"}]")),
 	  "argument 0 of socket has 32 bits" },
