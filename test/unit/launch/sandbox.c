@@ -6,6 +6,8 @@
 #include "launch.h"
 
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -197,6 +199,50 @@ static void end(void)
 	CHECK_INT(system(command), 0);
 }
 
+/* A filter that the kernel does not take is no reason to do without. */
+static void test_a_filter_that_cannot_be_entered_ends_the_launch(void)
+{
+	static const struct sock_filter good = BPF_STMT(BPF_RET | BPF_K,
+							SECCOMP_RET_ALLOW);
+	static const struct sock_filter bad = BPF_STMT(0xffff, 0);
+	const struct sock_filter *const programs[] = { &good, &bad };
+	struct syscalls_rule rule = { .text = SV("syscalls /p.json") };
+
+	policy.syscalls = &rule;
+	policy.syscalls_n = 1;
+	for (int i = 0; i < 2; i++) {
+		struct err e = { 0 };
+
+		rule.program = sv_of((const char *)programs[i], sizeof good);
+		make_plan();
+		CHECK_INT(launch(&e), -i);
+		CHECK_INT(access(marker, F_OK), -i);
+		CHECK(i == 0 || strstr(e.msg, "syscalls"));
+		(void)unlink(marker);
+	}
+	policy.syscalls_n = 0;
+}
+
+/* Nor is one that nobody has made. */
+static void test_a_rule_without_a_filter_is_no_plan(void)
+{
+	char *const argv[] = { (char[]){ "true" }, NULL };
+	struct launch_input in = {
+		.argv = argv, .environ = environ, .cwd = work,
+	};
+	struct syscalls_rule rule = { .text = SV("syscalls /p.json") };
+	struct err e = { 0 };
+	struct plan *other = plan_new((int[]){ null_fd, null_fd, null_fd },
+				      &e);
+
+	policy.syscalls = &rule;
+	policy.syscalls_n = 1;
+	CHECK(other && plan_build(other, &policy, &in, &e) < 0);
+	CHECK(strstr(e.msg, "no filter was made"));
+	policy.syscalls_n = 0;
+	plan_free(other);
+}
+
 int main(void)
 {
 	begin();
@@ -204,6 +250,8 @@ int main(void)
 	RUN(test_the_plan_owns_what_pid_1_reads);
 	RUN(test_every_step_that_fails_ends_the_launch);
 	RUN(test_a_tree_that_was_swapped_ends_the_launch);
+	RUN(test_a_filter_that_cannot_be_entered_ends_the_launch);
+	RUN(test_a_rule_without_a_filter_is_no_plan);
 	end();
 	plan_free(plan);
 	policy_free(&policy);
