@@ -233,7 +233,7 @@ static void test_a_rule_without_a_filter_is_no_plan(void)
 	struct syscalls_rule rule = { .text = SV("syscalls /p.json") };
 	struct err e = { 0 };
 	struct plan *other = plan_new((int[]){ null_fd, null_fd, null_fd },
-				      &e);
+				      &policy, &e);
 
 	policy.syscalls = &rule;
 	policy.syscalls_n = 1;
