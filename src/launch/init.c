@@ -330,7 +330,7 @@ static int keep_few(struct init *in, struct err *e)
 {
 	const int fds[] = { in->control_fd, in->signal_fd, in->mounts_fd,
 			    keeper_listener(in->keeper) };
-	int keep[countof(fds)];
+	int keep[countof(fds)] = { 0 };
 	size_t n = 0;
 
 	for (size_t i = 0; i < countof(fds); i++) {

@@ -379,7 +379,7 @@ def test_nothing_of_the_groups_is_seen_inside(stockade):
 @pytest.mark.parametrize("limit,words", [
     ("io 50M", ["cannot enforce", "io"]),
     ("memory 4", ["expected a size"]),
-    ("memmory 4G", ["did you mean `memory`"]),
+    ("memori 4G", ["did you mean `memory`"]),
 ])
 def test_refused(stockade, limit, words):
     result = limited(stockade, limit, "touch", "ran", flags=["--write", "."])
