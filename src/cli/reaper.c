@@ -18,24 +18,15 @@
 #include "own.h"
 #include "process.h"
 
-/* All but those, which need not be sorted. */
 static int close_others(int life_fd, const struct reaper_job *job,
 			struct err *e)
 {
-	int keep[REAPER_FDS_MAX + 1];
-	size_t n = 0;
+	int keep[REAPER_FDS_MAX + 1] = { life_fd };
 
 	if (job->n > REAPER_FDS_MAX)
 		return err_kind(e, ERR_BUG, "too many descriptors to keep");
-	for (size_t i = 0; i <= job->n; i++) {
-		int fd = i < job->n ? job->keep[i] : life_fd;
-		size_t at = n++;
-
-		for (; at > 0 && keep[at - 1] > fd; at--)
-			keep[at] = keep[at - 1];
-		keep[at] = fd;
-	}
-	return process_close_except(keep, n, e);
+	memcpy(keep + 1, job->keep, job->n * sizeof *keep);
+	return process_close_except(keep, job->n + 1, e);
 }
 
 static _Noreturn void wait_and_undo(int life_fd, const struct reaper_job *job)

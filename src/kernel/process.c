@@ -66,22 +66,31 @@ static int close_between(unsigned first, unsigned last, struct err *e)
 	return 0;
 }
 
+/* The smallest that is not below `from`, or UINT_MAX. */
+static unsigned next_kept(const int *keep, size_t n, unsigned from)
+{
+	unsigned next = UINT_MAX;
+
+	for (size_t i = 0; i < n; i++)
+		if (keep[i] >= 0 && (unsigned)keep[i] >= from &&
+		    (unsigned)keep[i] < next)
+			next = (unsigned)keep[i];
+	return next;
+}
+
 int process_close_except(const int *keep, size_t n, struct err *e)
 {
 	unsigned from = 0;
 
-	/* Before anything is closed. */
-	for (size_t i = 0; i < n; i++)
-		if (keep[i] < 0 || (i > 0 && keep[i] <= keep[i - 1]))
-			return err_kind(e, ERR_BUG, "descriptors not sorted");
-	for (size_t i = 0; i < n; i++) {
-		unsigned kept = (unsigned)keep[i];
+	for (;;) {
+		unsigned kept = next_kept(keep, n, from);
 
+		if (kept == UINT_MAX)
+			return close_between(from, UINT_MAX, e);
 		if (kept > from && close_between(from, kept - 1, e) < 0)
 			return -1;
 		from = kept + 1;
 	}
-	return close_between(from, UINT_MAX, e);
 }
 
 int process_cloexec_from(unsigned first, struct err *e)

@@ -38,7 +38,7 @@ static inline int process_status(const struct process_end *end)
 	return end->signal ? 128 + end->signal : end->status;
 }
 
-/* Closes every descriptor but those listed; `keep` must be sorted, rising. */
+/* Closes every descriptor but those listed, in any order; -1 is none. */
 must_check int process_close_except(const int *keep, size_t n, struct err *e);
 /* Marks every descriptor from `first` on close-on-exec. */
 must_check int process_cloexec_from(unsigned first, struct err *e);

@@ -326,23 +326,12 @@ static int begin(struct init *in, struct err *e)
 	return 0;
 }
 
-static int keep_few(struct init *in, struct err *e)
+static int keep_few(const struct init *in, struct err *e)
 {
-	const int fds[] = { in->control_fd, in->signal_fd, in->mounts_fd,
-			    keeper_listener(in->keeper) };
-	int keep[countof(fds)] = { 0 };
-	size_t n = 0;
+	const int keep[] = { in->control_fd, in->signal_fd, in->mounts_fd,
+			     keeper_listener(in->keeper) };
 
-	for (size_t i = 0; i < countof(fds); i++) {
-		size_t at = n;
-
-		if (fds[i] < 0)
-			continue;
-		for (n++; at > 0 && keep[at - 1] > fds[i]; at--)
-			keep[at] = keep[at - 1];
-		keep[at] = fds[i];
-	}
-	return process_close_except(keep, n, e);
+	return process_close_except(keep, countof(keep), e);
 }
 
 _Noreturn void init_run(const struct plan *plan, const struct step *early,
