@@ -5,6 +5,7 @@
 #include <limits.h>
 
 #include "area.h"
+#include "dotfiles.h"
 #include "glob.h"
 #include "own.h"
 
@@ -121,6 +122,36 @@ static bool is_lifted(const struct plan *plan, struct sv path)
 	return false;
 }
 
+/* One of the names below the rule's base, or its last one, is such a one. */
+static bool is_open(const struct creation_rule *r, struct sv path)
+{
+	struct sv name;
+
+	if (!area_strictly_contains(r->base, path))
+		return false;
+	path = sv_from(path, r->base.n);
+	for (name = take(&path); name.n; name = take(&path))
+		if (dotfile_is_open(name) && !sv_eq(name, SV(".git")))
+			return true;
+	return false;
+}
+
+static bool is_everywhere(const struct creation_rule *r)
+{
+	return r->is_default && r->base.n;
+}
+
+bool creation_takes_out(const struct plan *plan, struct sv from, struct sv to)
+{
+	for (size_t i = 0; i < plan->creation_n; i++) {
+		const struct creation_rule *r = &plan->creation[i];
+
+		if (is_everywhere(r) && is_open(r, from) && !is_open(r, to))
+			return true;
+	}
+	return false;
+}
+
 const struct creation_rule *creation_refused(const struct plan *plan,
 					     struct sv path, bool tree)
 {
@@ -128,7 +159,8 @@ const struct creation_rule *creation_refused(const struct plan *plan,
 		const struct creation_rule *r = &plan->creation[i];
 
 		if (matches(r, path, tree) &&
-		    !(r->is_default && is_lifted(plan, path)))
+		    !(r->is_default && is_lifted(plan, path)) &&
+		    !(is_everywhere(r) && is_open(r, area_parent(path))))
 			return r;
 	}
 	return NULL;

@@ -22,4 +22,11 @@
 const struct creation_rule *creation_refused(const struct plan *plan,
 					     struct sv path, bool tree);
 
+/*
+ * Below node_modules and .venv, where installers unpack what others have made,
+ * nothing is guarded by default, there or not.  So no directory may be taken out
+ * of there under another name with all that is in it: whether this would.
+ */
+bool creation_takes_out(const struct plan *plan, struct sv from, struct sv to);
+
 #endif

@@ -74,11 +74,10 @@ static void report(struct keeper *k, struct sv path,
 	(void)!control_send(k->control_fd, &note, buf_sv(&text), &ignored);
 }
 
-/* The name in that directory; tree as in creation.h. */
-static int check(struct keeper *k, const struct descent *d, bool tree)
+/* The name in that directory, as a path. */
+static int path_of(const struct descent *d, char path[2 * PATH_MAX],
+		   struct sv *ret)
 {
-	const struct creation_rule *rule;
-	char path[2 * PATH_MAX];
 	size_t n;
 
 	if (descent_directory(d, path))
@@ -86,14 +85,43 @@ static int check(struct keeper *k, const struct descent *d, bool tree)
 	n = strlen(path);
 	if (n == 1)
 		n = 0;
-	n += (size_t)snprintf(path + n, sizeof path - n, "/%s", d->name);
+	n += (size_t)snprintf(path + n, 2 * PATH_MAX - n, "/%s", d->name);
 	while (n > 1 && path[n - 1] == '/')
 		path[--n] = '\0';
-	rule = creation_refused(k->plan, sv_of(path, n), tree);
+	*ret = sv_of(path, n);
+	return 0;
+}
+
+/* tree as in creation.h. */
+static int check(struct keeper *k, const struct descent *d, bool tree)
+{
+	const struct creation_rule *rule;
+	char room[2 * PATH_MAX];
+	struct sv path;
+
+	if (path_of(d, room, &path))
+		return EACCES;
+	rule = creation_refused(k->plan, path, tree);
 	if (!rule)
 		return 0;
-	report(k, sv_of(path, n), rule);
+	report(k, path, rule);
 	return EACCES;
+}
+
+/* A directory's new place: what would be taken out of where all names are free
+ * is copied instead, name by name. */
+static int check_move(struct keeper *k, const struct descent *from,
+		      const struct descent *to)
+{
+	char from_room[2 * PATH_MAX], to_room[2 * PATH_MAX];
+	struct sv from_path, to_path;
+
+	if (!from->there || !S_ISDIR(from->st.st_mode))
+		return 0;
+	if (path_of(from, from_room, &from_path) ||
+	    path_of(to, to_room, &to_path))
+		return EACCES;
+	return creation_takes_out(k->plan, from_path, to_path) ? EXDEV : 0;
 }
 
 static int errno_of(int rc)
@@ -353,6 +381,10 @@ static int serve_rename(struct request *r, const struct ends *at)
 		error = check(r->k, &to, is_tree(&from));
 	if (!error && at->flags & RENAME_EXCHANGE)
 		error = check(r->k, &from, is_tree(&to));
+	if (!error)
+		error = check_move(r->k, &from, &to);
+	if (!error && at->flags & RENAME_EXCHANGE)
+		error = check_move(r->k, &to, &from);
 	if (error)
 		return error;
 	return errno_of(renameat2(from.dir_fd, from.name, to.dir_fd, to.name,

@@ -187,3 +187,40 @@ def test_ordinary_names_beside_hostile_ones(stockade):
     stockade.sh("cd sub; echo x > 'a b'; mv 'a b' -- -c; ln -- -c \"$(printf "
                 "'d\\nd')\"", flags=WRITE).ok()
     assert sorted(os.listdir(stockade.cwd / "sub")) == ["-c", "d\nd"]
+
+
+def test_what_an_installer_unpacks_stays_where_it_is(stockade):
+    """There all names are free, and a folder full of them is not renamed."""
+    stockade.sh("""
+        mkdir -p node_modules/.a/.vscode node_modules/.a/src
+        echo x > node_modules/.a/.travis.yml
+        echo x > node_modules/.a/.vscode/tasks.json
+        mv node_modules/.a node_modules/a
+        mv -T node_modules/a sub
+        mkdir exchanged; python3 -c 'import ctypes; ctypes.CDLL(None)
+renameat2 = ctypes.CDLL(None).renameat2
+renameat2(-100, b"exchanged", -100, b"node_modules/a", 2)
+renameat2(-100, b"node_modules", -100, b"exchanged", 2)'
+        mv -T node_modules/a/.vscode .vscode
+        ln node_modules/a/.travis.yml .travis.yml
+        cp -r node_modules/a copied""", flags=WRITE)
+    assert not os.path.lexists(stockade.cwd / ".vscode")
+    assert not os.path.lexists(stockade.cwd / ".travis.yml")
+    for name in ("sub", "exchanged", "copied"):
+        assert not (stockade.cwd / name / ".vscode").exists()
+        assert not (stockade.cwd / name / ".travis.yml").exists()
+    assert (stockade.cwd / "copied" / "src").exists(), "the control"
+    assert (stockade.cwd / "node_modules/a/.travis.yml").exists() or \
+        (stockade.cwd / "sub/src").exists()
+
+
+def test_npm_installs_what_is_guarded_elsewhere(stockade):
+    result = stockade.sh("""
+        mkdir -p /tmp/p/package
+        echo '{"name":"dep","version":"1.0.0"}' > /tmp/p/package/package.json
+        echo x > /tmp/p/package/.travis.yml
+        tar -C /tmp/p -czf dep.tgz package
+        echo '{"name":"app","version":"1.0.0"}' > package.json
+        npm install --silent --no-audit --no-fund ./dep.tgz
+        ls -A node_modules/dep""", flags=WRITE, timeout=60)
+    assert ".travis.yml" in result.out, result

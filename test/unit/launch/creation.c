@@ -68,6 +68,26 @@ static void test_patterns(void)
 	CHECK(!refused("/ws/jobs", true));
 }
 
+static bool takes_out(const char *from, const char *to)
+{
+	return creation_takes_out(&plan, sv_str(from), sv_str(to));
+}
+
+static void test_what_installers_unpack(void)
+{
+	CHECK(!refused("/ws/node_modules/a/.envrc", false));
+	CHECK(!refused("/ws/a/.venv/.claude", true));
+	CHECK(refused("/ws/node_modules.x/.envrc", false));
+	CHECK(refused("/ws/.git/.envrc", false));
+	CHECK(refused("/ws/node_modules/a/run.sh", false));
+	CHECK(takes_out("/ws/node_modules/a", "/ws/a"));
+	CHECK(takes_out("/ws/node_modules", "/ws/a"));
+	CHECK(!takes_out("/ws/node_modules", "/ws/a/node_modules"));
+	CHECK(!takes_out("/ws/node_modules/a", "/ws/b/node_modules/.a"));
+	CHECK(!takes_out("/ws/b", "/ws/c"));
+	CHECK(!takes_out("/ws/b", "/ws/node_modules/b"));
+}
+
 static void test_names_that_are_the_same_elsewhere(void)
 {
 	CHECK(refused("/ws/.ENVRC", false));
@@ -94,6 +114,7 @@ int main(void)
 	RUN(test_two_segments_and_their_beginning);
 	RUN(test_a_whole_path_and_what_leads_to_it);
 	RUN(test_patterns);
+	RUN(test_what_installers_unpack);
 	RUN(test_names_that_are_the_same_elsewhere);
 	RUN(test_only_a_default_is_lifted);
 	return tap_done();
