@@ -3,6 +3,7 @@
 #include "creation.h"
 
 #include <limits.h>
+#include <string.h>
 
 #include "area.h"
 #include "dotfiles.h"
@@ -46,17 +47,48 @@ static size_t ignored(struct sv v)
 	return p[0] == 0xef && p[1] == 0xbb && p[2] == 0xbf ? 3 : 0;
 }
 
+/* What ext4 and f2fs take for ASCII letters in a directory that folds case. */
+static const struct { const char *from, *to; } foldings[] = {
+	{ "\u017f", "s" }, { "\u212a", "k" }, { "\u00df", "ss" },
+	{ "\u1e9e", "ss" }, { "\ufb00", "ff" }, { "\ufb01", "fi" },
+	{ "\ufb02", "fl" }, { "\ufb03", "ffi" }, { "\ufb04", "ffl" },
+	{ "\ufb05", "st" }, { "\ufb06", "st" },
+	/* ... and for nothing */
+	{ "\u00ad", "" }, { "\u034f", "" }, { "\ufe0f", "" },
+};
+
+/* The first character of *name, which becomes what is behind it. */
+static struct sv fold_next(struct sv *name, char room[1])
+{
+	const bool ascii = !(name->p[0] & 0x80);
+	size_t skip = ascii ? 0 : ignored(*name);
+
+	for (size_t i = 0; !ascii && !skip && i < countof(foldings); i++) {
+		struct sv from = sv_str(foldings[i].from);
+
+		if (!sv_starts(*name, from))
+			continue;
+		*name = sv_from(*name, from.n);
+		return sv_str(foldings[i].to);
+	}
+	room[0] = ascii_lower(name->p[0]);
+	*name = sv_from(*name, skip ? skip : 1);
+	return sv_of(room, skip ? 0 : 1);
+}
+
 /* As a file system that ignores case would store it; short enough for one. */
 static struct sv fold(struct sv name, char ret[NAME_MAX + 1])
 {
 	size_t n = 0;
 
-	while (name.n && n < NAME_MAX) {
-		size_t skip = ignored(name);
+	while (name.n) {
+		char room[1];
+		struct sv one = fold_next(&name, room);
 
-		if (!skip)
-			ret[n++] = ascii_lower(name.p[0]);
-		name = sv_from(name, skip ? skip : 1);
+		if (n + one.n > NAME_MAX)
+			break;
+		memcpy(ret + n, one.p, one.n);
+		n += one.n;
 	}
 	/* FAT and NTFS drop what they cannot store at the end. */
 	while (n > 1 && (ret[n - 1] == '.' || ret[n - 1] == ' '))

@@ -96,6 +96,10 @@ static void test_names_that_are_the_same_elsewhere(void)
 	CHECK(refused("/ws/.env\u200crc", false));
 	CHECK(refused("/ws/\ufeff.envrc", false));
 	CHECK(refused("/ws/.Claude/Settings.JSON", false));
+	CHECK(refused("/ws/.claude/\u017fetting\u017f.json", false));
+	CHECK(refused("/ws/.claude/\u017fetting\u00ads.json", false));
+	CHECK(refused("/ws/run.\u017fh", false));
+	CHECK(!refused("/ws/.claude/\u00dfettings.json", false));
 	CHECK(refused("/ws/RUN.SH", false));
 	CHECK(!refused("/ws/.env.rc", false));
 	CHECK(!refused("/ws/.envr\xe2\x80", false));
