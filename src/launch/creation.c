@@ -96,10 +96,21 @@ static struct sv fold(struct sv name, char ret[NAME_MAX + 1])
 	return sv_of(ret, n);
 }
 
+/* Most names are told apart by that. */
+static bool begin_differently(struct sv pattern, struct sv name)
+{
+	const char a = pattern.p[0], b = name.p[0];
+
+	return !((a | b) & 0x80) && a != '*' && a != '?' && a != '[' &&
+	       a != '\\' && ascii_lower(a) != ascii_lower(b);
+}
+
 static bool segment_matches(struct sv pattern, struct sv name)
 {
 	char a[NAME_MAX + 1], b[NAME_MAX + 1];
 
+	if (begin_differently(pattern, name))
+		return false;
 	return glob_match_segment(pattern, name) ||
 	       glob_match_segment(fold(pattern, a), fold(name, b));
 }

@@ -44,34 +44,51 @@ static const char *const open_below[] = { ".git", ".venv", "node_modules" };
 const char *const dotfile_guards[] = {
 	/* any git command */
 	".git/hooks", ".git/config", ".git/config.worktree",
-	".git/info/attributes", ".git/commondir", ".gitconfig", ".husky",
-	".lefthook", "lefthook.yml", ".pre-commit-config.yaml",
+	".git/info/attributes", ".git/commondir", ".gitconfig", ".config/git",
+	".githooks", ".husky", ".lefthook", "lefthook.y*ml", ".lefthook.y*ml",
+	"lefthook-local.y*ml", ".pre-commit-config.yaml", ".overcommit.yml",
+	/* any hg command */
+	".hg/hgrc",
 	/* opening the folder in an editor */
 	".vscode", ".idea", ".zed", ".fleet", ".devcontainer", ".nvim.lua",
-	".nvimrc", ".exrc", ".vimrc", ".gvimrc", ".dir-locals.el",
+	".nvimrc", ".lazy.lua", ".exrc", ".vimrc", ".lvimrc", ".gvimrc", ".vim",
+	".config/nvim", ".helix", ".emacs", ".emacs.d", ".dir-locals.el",
 	".dir-locals-2.el", "*.code-workspace", "*.sublime-project",
+	".gitpod.yml",
 	/* ... or with an agent */
 	".mcp.json", ".claude/settings.json", ".claude/settings.local.json",
 	".claude/hooks", ".claude/commands", ".claude/agents",
 	".claude/skills", ".codex", ".gemini/settings.json",
 	".gemini/extensions", ".opencode", "opencode.json", ".cursor",
 	".windsurf", ".continue", ".roo", ".kiro", ".aider.conf.yml",
+	".github/hooks", ".clinerules", ".amazonq", ".qwen/settings.json",
+	"crush.json", ".crush.json", ".factory",
 	/* entering it, or starting a shell */
-	".envrc", ".mise.toml", ".mise", ".bashrc", ".bash_profile",
+	".envrc", ".mise.toml", "mise.toml", ".mise.local.toml",
+	"mise.local.toml", ".mise", ".config/mise", ".config/mise.toml",
+	".autoenv", ".autoenv.zsh", ".bashrc", ".bashrc.d", ".bash_profile",
 	".bash_login", ".bash_logout", ".bash_aliases", ".profile", ".zshrc",
 	".zshenv", ".zprofile", ".zlogin", ".zlogout", ".inputrc",
-	".config/fish", ".tmux.conf", ".screenrc", ".ssh",
+	".config/fish", ".config/nushell", ".cshrc", ".tcshrc", ".login",
+	".logout", ".kshrc", ".mkshrc", ".local/share/bash-completion",
+	".tmux.conf", ".config/tmux", ".screenrc", ".ssh",
 	/* a desktop's session */
 	".xprofile", ".xinitrc", ".xsession", ".xsessionrc",
 	".config/autostart", ".config/systemd", ".config/environment.d",
-	".local/share/applications", ".local/bin",
+	".local/share/applications", ".local/share/dbus-1",
+	".local/share/systemd", ".local/bin", ".pam_environment",
 	/* programs that read the current directory or the home */
 	".curlrc", ".wgetrc", ".gdbinit", ".lldbinit", ".pdbrc", ".perldb",
+	".Rprofile", ".Renviron", ".irbrc", ".pryrc", ".ghci", ".iex.exs",
+	".ocamlinit", ".octaverc",
 	/* continuous integration */
 	".github/workflows", ".github/actions", ".gitlab-ci.yml", ".circleci",
 	".travis.yml", ".buildkite", ".drone.yml", ".woodpecker",
 	".woodpecker.yml", "Jenkinsfile", "azure-pipelines.yml",
-	"bitbucket-pipelines.yml",
+	"bitbucket-pipelines.yml", ".azure-pipelines", ".forgejo/workflows",
+	".gitea/workflows", ".woodpecker.yaml", ".cirrus.yml", "appveyor.yml",
+	".appveyor.yml", ".builds", ".build.yml", "buildspec.yml",
+	"cloudbuild.yaml",
 	NULL,
 };
 

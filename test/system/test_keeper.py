@@ -14,7 +14,10 @@ GUARDED = [".envrc", ".vscode", ".idea", ".husky", ".devcontainer",
            ".claude/settings.json", ".claude/hooks",
            ".gemini/settings.json", ".github/workflows", ".gitlab-ci.yml",
            "Jenkinsfile", "x.code-workspace", ".bashrc", ".zshenv",
-           ".config/autostart", ".local/bin", ".gdbinit", ".cursor", ".codex"]
+           ".config/autostart", ".local/bin", ".gdbinit", ".cursor", ".codex",
+           ".hg/hgrc", ".githooks", "mise.toml", "lefthook.yaml", ".Rprofile",
+           ".irbrc", ".forgejo/workflows", ".github/hooks", ".cshrc",
+           ".clinerules", ".config/git", ".local/share/systemd"]
 
 
 def repository(path):
