@@ -217,8 +217,6 @@ static int begin_plan(struct run *r, struct err *e)
 	static const int stdio[3] = { 0, 1, 2 };
 
 	r->plan = plan_new(stdio, &r->policy, e);
-	if (r->plan && r->policy.debug)
-		plan_debug(r->plan);
 	return r->plan ? 0 : -1;
 }
 

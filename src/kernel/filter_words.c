@@ -14,6 +14,7 @@
 #define SETUID "EPERM with the set-user-id bit"
 #define MAKING "EPERM for making a file with a set-id bit"
 #define DEVICE "EPERM for devices, and with a set-id bit"
+#define FIRST "EPERM for pid 1"
 #define W(call, text) { SYS_##call, text }
 
 /* In the rows, not pointed to: see calls.c. */
@@ -30,8 +31,12 @@ static const struct {
 	  "SO_ATTACH_REUSEPORT_EBPF and firewall tables"),
 	W(sendto, URGENT), W(recvfrom, URGENT), W(sendmsg, URGENT),
 	W(recvmsg, URGENT), W(sendmmsg, URGENT), W(recvmmsg, URGENT),
-	W(ioctl, "EPERM for TIOCSTI, TIOCLINUX, TIOCSETD and TIOCCONS"),
-	W(fcntl, "EPERM for F_SETLEASE"),
+	W(ioctl, "EPERM for TIOCSTI, TIOCLINUX, TIOCSETD, TIOCCONS, and for "
+	  "making subvolumes of btrfs and bcachefs"),
+	W(fcntl, "EPERM for F_SETLEASE and F_SETDELEG"),
+	W(prlimit64, FIRST), W(sched_setscheduler, FIRST),
+	W(sched_setattr, FIRST), W(sched_setaffinity, FIRST),
+	W(setpriority, FIRST),
 	W(fchmod, SETUID), W(fchmodat, SETUID), W(fchmodat2, SETUID),
 	W(openat, MAKING), W(mknodat, DEVICE),
 	W(renameat2, "EPERM with RENAME_WHITEOUT"),

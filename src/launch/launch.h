@@ -85,9 +85,6 @@ enum {
  * (sandbox.relay_fd). */
 struct plan *plan_new(const int stdio[3], const struct policy *p,
 		      struct err *e);
-/* With `debug on`: what is inside may trace each other.  Before
- * sandbox_start(), where pid 1 enters the filter that all inherit. */
-void plan_debug(struct plan *plan);
 /* The rest of it; changes nothing on the host but the
  * store.  On failure plan->status is one of the above. */
 must_check int plan_build(struct plan *plan, const struct policy *p,

@@ -166,7 +166,10 @@ static int begin(struct builder *b, const int stdio[3], const struct policy *p,
 	add(b, STEP_LIMITS, "no core file, signals, personality");
 	add(b, STEP_FORGET, "wipe the caller's environment; undumpable");
 	add(b, STEP_CAPABILITIES, "all sets empty, no_new_privs");
-	add(b, STEP_SECCOMP, "the agent's filter");
+	b->plan->debug = p->debug;
+	add(b, STEP_SECCOMP, p->debug ?
+	    "the agent's filter, with tracing (debug on)" :
+	    "the agent's filter");
 	b->plan->early = b->plan->steps_n;
 	return b->full ? err_kind(e, ERR_LIMIT, "out of memory") : 0;
 }
@@ -187,15 +190,6 @@ struct plan *plan_new(const int stdio[3], const struct policy *p,
 		return NULL;
 	}
 	return b.plan;
-}
-
-void plan_debug(struct plan *plan)
-{
-	plan->debug = true;
-	for (size_t i = 0; i < plan->steps_n; i++)
-		if (plan->steps[i].kind == STEP_SECCOMP)
-			plan->steps[i].why =
-				SV("the agent's filter, with tracing (debug on)");
 }
 
 int plan_build(struct plan *plan, const struct policy *p,

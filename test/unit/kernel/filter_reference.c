@@ -170,7 +170,7 @@ static uint32_t expect_file(const char *name, const uint32_t a[6],
 	if (strcmp(name, "renameat2") == 0)
 		return allow_unless(a[4] & 4, EPERM);
 	if (strcmp(name, "fcntl") == 0)
-		return allow_unless(a[1] == 1024, EPERM);
+		return allow_unless(a[1] == 1024 || a[1] == 1040, EPERM);
 	*ret_known = false;
 	return 0;
 }
@@ -191,7 +191,15 @@ static uint32_t expect_process(const char *name, const uint32_t a[6],
 				    a[0] == 33 || a[0] == 57, EPERM);
 	if (strcmp(name, "ioctl") == 0)
 		return allow_unless(a[1] == 0x5412 || a[1] == 0x541c ||
-				    a[1] == 0x5423 || a[1] == 0x541d, EPERM);
+				    a[1] == 0x5423 || a[1] == 0x541d ||
+				    a[1] == 0x4020bc10 ||
+				    (a[1] & ~0xffu) == 0x50009400, EPERM);
+	/* pid 1 */
+	if (strcmp(name, "setpriority") == 0)
+		return allow_unless(a[1] == 1, EPERM);
+	if (is_in(" prlimit64 sched_setscheduler sched_setattr"
+		  " sched_setaffinity ", name))
+		return allow_unless(a[0] == 1, EPERM);
 	*ret_known = false;
 	return 0;
 }
@@ -284,7 +292,7 @@ static unsigned try_values(int nr, uint32_t arch, bool debug)
 		0, 1, 2, 4, 5, 8, 10, 16, 0x80, 0x20000, 0x2000000, 0x10000000,
 		0x40000000, 0x5412, 0x5423, 1024, 04755, 02755, 0100, 020000,
 		060000, 020200000, 0xffffffff, 0x100000000, 0x100000001,
-		0x500005412, UINT64_MAX, 0xffffffff00000000,
+		0x500005412, 1040, 0x4020bc10, 0x5000940f, UINT64_MAX, 0xffffffff00000000,
 	};
 	unsigned wrong = 0;
 
