@@ -160,16 +160,12 @@ void run_prepare(void)
 		fd = make_trail(runs, SPARE, &ignored);
 }
 
-int run_create(char ret_id[RUN_ID_MAX], int *ret_fd, struct err *e)
+int run_new_id(char ret_id[RUN_ID_MAX], struct err *e)
 {
 	struct utc now = utc_of(time(NULL));
-	auto_fd int runs = -1;
-	char name[RUN_ID_MAX + sizeof SUFFIX];
 	uint8_t noise[3];
 	int n;
 
-	if (open_runs(&runs, true, e) < 0)
-		return -1;
 	if (getrandom(noise, sizeof noise, 0) != sizeof noise)
 		return err_sys(e, "getrandom");
 	n = snprintf(ret_id, RUN_ID_MAX,
@@ -178,7 +174,17 @@ int run_create(char ret_id[RUN_ID_MAX], int *ret_fd, struct err *e)
 		     noise[0], noise[1], noise[2]);
 	if (n < 0 || n >= RUN_ID_MAX)
 		return err_kind(e, ERR_BUG, "the name of the run");
-	(void)snprintf(name, sizeof name, "%s" SUFFIX, ret_id);
+	return 0;
+}
+
+int run_create(const char *id, int *ret_fd, struct err *e)
+{
+	char name[RUN_ID_MAX + sizeof SUFFIX];
+	auto_fd int runs = -1;
+
+	if (open_runs(&runs, true, e) < 0)
+		return -1;
+	(void)snprintf(name, sizeof name, "%s" SUFFIX, id);
 	/* The name first, which only one run gets, then the file. */
 	if (renameat2(runs, SPARE, runs, name, RENAME_NOREPLACE) == 0)
 		*ret_fd = open_spare(runs, name, e);

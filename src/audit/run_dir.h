@@ -23,10 +23,10 @@ must_check int run_state_path(struct arena *a, struct sv *ret, struct err *e);
 must_check int run_state_open(const char *name, bool create, int *ret_fd,
 			      struct err *e);
 
+must_check int run_new_id(char ret_id[RUN_ID_MAX], struct err *e);
 /* Makes the trail of a new run (0600), open for appending; the caller owns the
  * descriptor. */
-must_check int run_create(char ret_id[RUN_ID_MAX], int *ret_fd,
-			  struct err *e);
+must_check int run_create(const char *id, int *ret_fd, struct err *e);
 /* Leaves the next run an empty file for its trail, where there is none: to make
  * one can take longer than the rest of a start (ext4 steps over every inode
  * that was freed in the last minutes).  Without it run_create() makes one. */

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -204,6 +205,39 @@ static int try_idmap(char *note, struct err *e)
 	    mount_idmap(tree_fd, userns_fd, false, e) < 0)
 		return -1;
 	note_printf(note, "of the root file system");
+	return 0;
+}
+
+/* In memory; whether the state directory's file system can be an upper layer,
+ * the run says. */
+static int try_overlay(char *note, struct err *e)
+{
+	static const char *const names[] = { "lower", "upper", "work" };
+	auto_fd int tmp_fd = -1, lower_fd = -1, upper_fd = -1, work_fd = -1;
+	int *const fds[] = { &lower_fd, &upper_fd, &work_fd };
+	auto_fd int fd = -1;
+
+	if (enter(CLONE_NEWNS, e) < 0)
+		return -1;
+	tmp_fd = mount_new_fs("tmpfs", NULL, 0, MOUNT_ATTR_NODEV, e);
+	/* Before 6.15 the layers have to be attached somewhere. */
+	if (tmp_fd < 0 || mount_attach(tmp_fd, AT_FDCWD, "/tmp", e) < 0)
+		return -1;
+	for (size_t i = 0; i < countof(fds); i++) {
+		if (mkdirat(tmp_fd, names[i], 0700) < 0)
+			return err_sys(e, "make a directory");
+		*fds[i] = openat(tmp_fd, names[i], O_PATH | O_CLOEXEC);
+		if (*fds[i] < 0)
+			return err_sys(e, "open a directory");
+	}
+	fd = mount_new_overlay(&(struct mount_layers){ lower_fd, upper_fd,
+						       work_fd }, 0, e);
+	if (fd < 0)
+		return -1;
+	if (mkdirat(fd, "made", 0700) < 0 ||
+	    faccessat(upper_fd, "made", F_OK, 0) < 0)
+		return err_sys(e, "write to it");
+	note_printf(note, "for `workspace overlay`");
 	return 0;
 }
 
@@ -401,6 +435,8 @@ const struct doctor_try doctor_tries[] = {
 	{ "mounts", true, DOCTOR_INSIDE, try_mounts, NEWER " (5.12)" },
 	{ "detached trees", false, DOCTOR_INSIDE, try_nesting, NEWER " (6.15)" },
 	{ "idmapped mounts", false, DOCTOR_HOST, try_idmap, NEWER " (5.12)" },
+	{ "overlay", false, DOCTOR_INSIDE, try_overlay,
+	  NEWER " (5.11); or use `workspace direct`" },
 	{ "fresh /proc", true, DOCTOR_INSIDE, try_proc,
 	  "a container runtime covers parts of /proc, and then no new one may "
 	  "be mounted: start stockade outside the container, or give that one "

@@ -14,10 +14,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "held.h"
 #include "io.h"
 #include "json.h"
 #include "own.h"
 #include "run_dir.h"
+#include "run_held.h"
 #include "verify.h"
 
 enum {
@@ -303,7 +305,7 @@ static void load_ends(struct sv id, json_t **ret_first, json_t **ret_last)
 	*ret_last = json_loadb(last.p, last.n, 0, NULL);
 }
 
-static void print_run(struct sv id, bool as_json)
+static void print_run(struct sv id, bool held, bool as_json)
 {
 	auto_buf struct buf b = buf_new(AUDIT_LINE_MAX * 4);
 	json_t *first = NULL, *last = NULL;
@@ -329,6 +331,7 @@ static void print_run(struct sv id, bool as_json)
 		json_put_u64(&j, "denied",
 			     (uint64_t)json_integer_value(
 				     json_object_get(last, "denied")));
+		json_put_bool(&j, "held", held);
 		json_close(&j, '}');
 	} else {
 		buf_put_visible(&b, id);
@@ -341,6 +344,7 @@ static void print_run(struct sv id, bool as_json)
 		else
 			buf_printf(&b, "%6s  %11s  ", "-",
 				   ended ? "failed" : "");
+		buf_puts(&b, held ? "[held] " : "");
 		json_array_foreach(json_object_get(first, "command"), i, arg) {
 			if (i)
 				buf_putc(&b, ' ');
@@ -356,6 +360,8 @@ int runs_main(int argc, char **argv, struct err *e)
 {
 	auto_arena struct arena a = arena_new(RUN_LIST_MAX);
 	bool as_json = argc == 2 && strcmp(argv[1], "--json") == 0;
+	auto_fd int store_fd = -1;
+	struct err none;
 	struct sv *ids;
 	size_t n;
 
@@ -367,7 +373,12 @@ int runs_main(int argc, char **argv, struct err *e)
 	if (n && !as_json)
 		(void)printf("%-24s%6s  %11s  %s\n", "run", "status", "",
 			     "command");
+	if (run_held_recover(e) < 0)
+		return -1;
+	if (run_state_open("held", false, &store_fd, &none) < 0)
+		store_fd = -1;
 	for (size_t i = 0; i < n; i++)
-		print_run(ids[i], as_json);
+		print_run(ids[i], store_fd >= 0 &&
+			  held_is_there(store_fd, ids[i].p), as_json);
 	return 0;
 }

@@ -9,6 +9,7 @@
 #include "caches.h"
 #include "complaint.h"
 #include "doctor.h"
+#include "held_verbs.h"
 #include "log.h"
 #include "own.h"
 #include "policy_verbs.h"
@@ -37,6 +38,11 @@ static const struct verb verbs[] = {
 	{ "runs", runs_main, "[--json]", "the runs on record, newest first" },
 	{ "caches", caches_main, "[--json] | remove KEY...|--all",
 	  "the directories that `cache` keeps, and removing them" },
+	{ "diff", diff_main, "[RUN] [--json] [-- PATH...]",
+	  "the changes that a run with `workspace overlay` holds" },
+	{ "apply", apply_main, "[RUN] [--guarded] [-- PATH...]",
+	  "make them on the host, all or none" },
+	{ "discard", discard_main, "[RUN] [-- PATH...]", "forget them" },
 	{ "doctor", doctor_main, "[--json] [--syscalls [FLAGS]]",
 	  "what this kernel and this user allow; which system calls work inside" },
 };

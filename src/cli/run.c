@@ -31,6 +31,7 @@
 #include "publish.h"
 #include "relay.h"
 #include "run_dir.h"
+#include "run_held.h"
 #include "run_record.h"
 #include "source.h"
 #include "supervise.h"
@@ -52,6 +53,7 @@ struct run {
 	struct terminal terminal;
 	struct bounds bounds;
 	struct relay relays[3];
+	struct run_held held;
 	bool has_record, has_warden, has_sandbox, is_planned;
 	bool needs_reaping;	/* pid 1, by us */
 	struct launch_variable *variables;	/* owned */
@@ -110,6 +112,7 @@ static void run_fini(struct run *r)
 	loop_free(r->loop);
 	free(r->variables);
 	cache_set_close(&r->caches);
+	run_held_fini(&r->held);
 	policy_free(&r->policy);
 	if (!r->sandbox.empty || r->needs_reaping)
 		kill_sandbox(r);
@@ -248,6 +251,16 @@ static int open_store(struct run *r, struct err *e)
 	return r->input.store ? 0 : err_kind(e, ERR_LIMIT, "out of memory");
 }
 
+/* Where this run's changes are held, under its name. */
+static int open_held(struct run *r, struct err *e)
+{
+	if (r->policy.workspace != WORKSPACE_OVERLAY)
+		return 0;
+	if (run_record_name(&r->record, e) < 0)
+		return -1;
+	return run_held_begin(&r->held, r->record.id, &r->input.held, e);
+}
+
 static int explain(struct run *r, char **argv, bool json, struct err *e)
 {
 	auto_buf struct buf text = buf_new(16 << 20);
@@ -317,7 +330,9 @@ static int start(struct run *r, char **argv, struct err *e)
 	    open_store(r, e) < 0 || open_caches(r, true, e) < 0 ||
 	    publish_open(&r->publish, &r->policy, r->loop, &r->sandbox,
 			 &r->warden, e) < 0 ||
-	    plan_build(r->plan, &r->policy, &r->input, e) < 0)
+	    open_held(r, e) < 0 ||
+	    plan_build(r->plan, &r->policy, &r->input, e) < 0 ||
+	    run_held_note(&r->held, r->plan, e) < 0)
 		return -1;
 	r->is_planned = true;
 	/* Two threads build the sandbox; when the network stands, there is a
@@ -390,6 +405,8 @@ static int run(struct run *r, char **argv, struct err *e)
 	struct sv limit;
 	int status;
 
+	if (run_held_recover(e) < 0)
+		return -1;
 	r->loop = loop_new(e);
 	if (!r->loop || supervise_signals(&s, e) < 0)
 		return -1;
@@ -415,6 +432,10 @@ static int run(struct run *r, char **argv, struct err *e)
 	status = supervise(&s, r->policy.limits[LIMIT_TIME].value, e);
 	supervise_fini(&s);
 	end_sandbox(r);
+	/* An overlay is gone when nothing is in its mount namespace. */
+	if (r->held.is_open)
+		kill_sandbox(r);
+	run_held_end(&r->held);
 	limit = tell_limit(r, s.timed_out, &status);
 	if (run_record_end(&r->record, &r->warden, status, limit, e) < 0)
 		return -1;
@@ -436,6 +457,7 @@ int run_main(int argc, char **argv, struct err *e)
 
 	r.sandbox.pidfd = r.sandbox.control_fd = -1;
 	r.record.trail.fd = -1;
+	r.held = run_held_none();
 	if (flags_parse(own, &options, argc, argv, &first, e) < 0)
 		return -1;
 	if (first >= argc)

@@ -9,11 +9,16 @@
 
 enum { ARGUMENT_MAX = 4096 };	/* recorded of each */
 
+int run_record_name(struct run_record *r, struct err *e)
+{
+	return r->id[0] ? 0 : run_new_id(r->id, e);
+}
+
 int run_record_init(struct run_record *r, struct err *e)
 {
 	int fd;
 
-	if (run_create(r->id, &fd, e) < 0)
+	if (run_record_name(r, e) < 0 || run_create(r->id, &fd, e) < 0)
 		return -1;
 	trail_open(&r->trail, fd);
 	return 0;

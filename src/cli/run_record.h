@@ -17,6 +17,8 @@ struct run_record {
 must_check int run_record_command(struct run_record *r,
 				  const struct credential_set *secrets,
 				  char *const *argv, struct err *e);
+/* Gives the run its name, if it has none yet. */
+must_check int run_record_name(struct run_record *r, struct err *e);
 must_check int run_record_init(struct run_record *r, struct err *e);
 void run_record_fini(struct run_record *r);
 

@@ -3,7 +3,9 @@
 #include "mount.h"
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -154,6 +156,40 @@ int mount_new_fs(const char *type, const struct mount_option *options,
 	fd = fsmount(fs_fd, FSMOUNT_CLOEXEC, (unsigned)attrs);
 	if (fd < 0)
 		return fs_failed(fs_fd, type, "mount", e);
+	return fd;
+}
+
+int mount_new_overlay(const struct mount_layers *l, uint64_t attrs,
+		      struct err *e)
+{
+	char lower[32], upper[32], work[32];
+	/* By their descriptors, so that no name is looked up twice, and none
+	 * of the host's is in the mount's line in mountinfo. */
+	const struct mount_option options[] = {
+		{ "userxattr", NULL },	/* before the others: it forbids some */
+		{ "redirect_dir", "nofollow" }, { "metacopy", "off" },
+		{ "index", "off" }, { "xino", "off" },
+		{ "lowerdir", lower }, { "upperdir", upper },
+		{ "workdir", work },
+	};
+	struct statvfs fs;
+	int fd;
+
+	(void)snprintf(lower, sizeof lower, "/proc/self/fd/%d", l->lower_fd);
+	(void)snprintf(upper, sizeof upper, "/proc/self/fd/%d", l->upper_fd);
+	(void)snprintf(work, sizeof work, "/proc/self/fd/%d", l->work_fd);
+	fd = mount_new_fs("overlay", options, countof(options), attrs, e);
+	if (fd < 0)
+		return e->code == ENODEV ?
+			       err_set_(e, ERR_UNSUPP, ENODEV, __FILE_NAME__,
+					__LINE__, "this kernel has no overlay "
+					"file system") : -1;
+	/* The kernel's answer to an upper layer that it cannot use. */
+	if (fstatvfs(fd, &fs) < 0 || fs.f_flag & ST_RDONLY) {
+		(void)close(fd);
+		return err_kind(e, ERR_UNSUPP, "the overlay is read-only: its "
+				"upper layer cannot be used");
+	}
 	return fd;
 }
 

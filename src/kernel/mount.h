@@ -58,6 +58,18 @@ must_check int mount_new_fs(const char *type,
 			    const struct mount_option *options, size_t n,
 			    uint64_t attrs, struct err *e);
 
+/*
+ * A new overlay, detached: what is written goes to `upper`, `lower` is never
+ * changed.  upper and work are directories of one mount.  Its attributes are
+ * user.overlay.*, which a user may write, and which the overlay keeps from
+ * whoever is in it; directories are not redirected, no file is half copied.
+ */
+struct mount_layers {
+	int lower_fd, upper_fd, work_fd;
+};
+must_check int mount_new_overlay(const struct mount_layers *l, uint64_t attrs,
+				 struct err *e);
+
 /* Makes the mount at new_root_fd the root of this mount namespace, for all
  * that had the old one, and the working directory.  The old root lies over it,
  * where no path leads, until it is left. */

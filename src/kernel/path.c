@@ -61,6 +61,12 @@ int path_open_exact(int dirfd, struct sv path, int flags, struct err *e)
 	return resolve(dirfd, path, flags, RESOLVE_NO_SYMLINKS, e);
 }
 
+int path_open_beneath(int dirfd, struct sv path, int flags, struct err *e)
+{
+	return resolve(dirfd, path, flags, RESOLVE_BENEATH |
+		       RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV, e);
+}
+
 /* Splits off the next component, skipping slashes and "."; empty at the end. */
 static struct sv next(struct sv *rest)
 {

@@ -24,6 +24,10 @@ must_check int path_open_in(int root_fd, struct sv path, int flags,
 must_check int path_open_exact(int dirfd, struct sv path, int flags,
 			       struct err *e);
 
+/* ... and neither "..", nor another file system, leads out of dirfd. */
+must_check int path_open_beneath(int dirfd, struct sv path, int flags,
+				 struct err *e);
+
 /* Each makes the missing directories of path (mode 0755) below root_fd and
  * returns O_PATH of what path names; what exists already is left as it is.
  * A symbolic link on the way is ELOOP: the tree is ours and has none that we

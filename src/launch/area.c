@@ -254,7 +254,10 @@ static void mount_area(struct builder *b, const struct area *area)
 			s->flags = STEP_OPTIONAL;
 		return;
 	}
-	s = builder_mount(b, STEP_BIND, area->path, area->why);
+	/* What a cache keeps is not held. */
+	s = builder_mount(b, area->write && !area->source.n &&
+			  overlay_is_asked(b) ? STEP_OVERLAY : STEP_BIND,
+			  area->path, area->why);
 	s->source = area->source.n ? area->source : area->path;
 	s->identity = area->identity;
 	s->flags = area->write ? STEP_WRITE : 0;

@@ -88,6 +88,12 @@ must_check int guards_plan(struct builder *b, struct err *e);
 must_check int walk_plan(struct builder *b, struct err *e);
 must_check int links_plan(struct builder *b, struct err *e);
 must_check int areas_mount(struct builder *b, struct err *e);
+must_check int overlay_plan(struct builder *b, struct err *e);
 must_check int idmap_plan(struct builder *b, struct err *e);
+/* With `workspace overlay`: */
+bool overlay_is_asked(const struct builder *b);
+/* An OVERLAY by root, who gives pid 1 the whole mount: both layers show the
+ * owners through userns_fd. */
+must_check int overlay_mapped(struct step *s, int userns_fd, struct err *e);
 
 #endif

@@ -116,7 +116,7 @@ int confinement_landlock(struct init *in, const struct step *s, struct err *e)
 	for (size_t i = 0; i < plan->steps_n; i++) {
 		const struct step *at = &plan->steps[i];
 
-		if ((at->kind == STEP_PRIVATE ||
+		if ((at->kind == STEP_PRIVATE || at->kind == STEP_OVERLAY ||
 		     (at->kind == STEP_BIND && (at->flags & STEP_WRITE))) &&
 		    allow(&l, at->target.p, look | LANDLOCK_WRITE, e) < 0)
 			return -1;

@@ -192,7 +192,9 @@ int grants_plan(struct builder *b, struct err *e)
 	 * holds the sandbox's own, only what is granted by name. */
 	if (!area_contains(cwd, SV("/etc")) && !area_contains(SV("/proc"), cwd) &&
 	    !area_contains(SV("/dev"), cwd) && !area_contains(SV("/etc"), cwd) &&
-	    area_add_named(b, AREA_NAMED, false, builder_dup(b, cwd),
+	    area_add_named(b, AREA_NAMED, overlay_is_asked(b) &&
+			   !area_contains(SV("/sys"), cwd),
+			   builder_dup(b, cwd),
 			   SV("the working directory"), e) < 0)
 		return err_ctx(e, "the working directory");
 	for (size_t i = 0; i < b->policy->grants_n; i++) {

@@ -130,8 +130,12 @@ int identity_begin(struct builder *b, struct err *e)
 	return 0;
 }
 
-/* `id` on disk is `as` inside, everything else is what it is. */
-static struct userns_map owner_map(uint32_t id, uint32_t as)
+/*
+ * `id` on disk is `as` inside, everything else is what it is.  An overlay's
+ * own files are made by root, who has to be somebody on the disk: with `back`,
+ * `as`, which nobody has, is `id` inside.
+ */
+static struct userns_map owner_map(uint32_t id, uint32_t as, bool back)
 {
 	struct userns_map map = { 0 };
 	uint32_t low = id < as ? id : as, high = id < as ? as : id;
@@ -143,6 +147,8 @@ static struct userns_map owner_map(uint32_t id, uint32_t as)
 	if (high - low > 1)
 		*range++ = (struct userns_range){ low + 1, low + 1,
 						  high - low - 1 };
+	if (back)
+		*range++ = (struct userns_range){ as, id, 1 };
 	*range++ = (struct userns_range){ high + 1, high + 1,
 					  UINT32_MAX - high - 1 };
 	map.n = (unsigned)(range - map.range);
@@ -156,6 +162,7 @@ struct owner {
 };
 
 struct owners {
+	bool back;
 	size_t n;
 	struct owner list[OWNERS_MAX];
 };
@@ -170,8 +177,10 @@ static void owners_close(struct owners *owners)
 static int owner_userns(struct owners *owners, struct plan *plan,
 			const struct area *area, struct err *e)
 {
-	struct userns_map uids = owner_map(area->owner, plan->host_uid);
-	struct userns_map gids = owner_map(area->group, plan->host_gid);
+	struct userns_map uids = owner_map(area->owner, plan->host_uid,
+					   owners->back);
+	struct userns_map gids = owner_map(area->group, plan->host_gid,
+					   owners->back);
 	int fd;
 
 	for (size_t i = 0; i < owners->n; i++)
@@ -194,11 +203,13 @@ static int idmap_step(struct owners *owners, struct plan *plan,
 		      const struct area *area, struct step *s, struct err *e)
 {
 	int userns_fd = owner_userns(owners, plan, area, e);
-	auto_fd int fd = userns_fd < 0 ? -1 :
+	auto_fd int fd = userns_fd < 0 || s->kind == STEP_OVERLAY ? -1 :
 			 path_open_exact(AT_FDCWD, s->source, O_PATH, e);
 	auto_fd int tree_fd = -1;
 	struct path_identity now;
 
+	if (userns_fd >= 0 && s->kind == STEP_OVERLAY)
+		return overlay_mapped(s, userns_fd, e);
 	if (fd < 0 || path_identify(fd, &now, e) < 0)
 		return -1;
 	if (!path_same(&now, &s->identity))
@@ -222,21 +233,24 @@ static int idmap_step(struct owners *owners, struct plan *plan,
 
 int idmap_plan(struct builder *b, struct err *e)
 {
-	__attribute__((cleanup(owners_close))) struct owners owners = { 0 };
+	__attribute__((cleanup(owners_close))) struct owners owners = {
+		.back = overlay_is_asked(b),
+	};
 
 	if (!b->plan->as_root)
 		return 0;
 	for (size_t i = 0; i < b->plan->steps_n; i++) {
 		struct step *s = &b->plan->steps[i];
-		const struct area *area = s->kind == STEP_BIND ?
-						  areas_find(b, s->target) : NULL;
+		const struct area *area =
+			s->kind == STEP_BIND || s->kind == STEP_OVERLAY ?
+				areas_find(b, s->target) : NULL;
 
 		/* A cache that is not there yet is only to be looked at. */
 		if (!area || area->kind == AREA_SYSTEM ||
 		    (area->source.n && !area->identity.ino))
 			continue;
 		if (idmap_step(&owners, b->plan, area, s, e) < 0)
-			return err_ctx(e, "%.*s", SV_FMT(s->source));
+			return err_ctx(e, "%.*s", SV_FMT(s->target));
 	}
 	return 0;
 }

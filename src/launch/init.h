@@ -58,6 +58,7 @@ INIT_STEP(root_template);
 INIT_STEP(root_link);
 INIT_STEP(root_private);
 INIT_STEP(root_bind);
+INIT_STEP(root_overlay);
 INIT_STEP(root_cover);
 INIT_STEP(root_pin);
 INIT_STEP(root_seal);
@@ -114,6 +115,9 @@ static inline struct sv init_below(struct sv target)
 {
 	return sv_from(target, 1);
 }
+/* Where a tree of the host's will be: its place, O_PATH. */
+must_check int root_place(const struct init *in, const struct step *s,
+			  struct err *e);
 must_check int root_attach(struct init *in, int tree_fd, int at_fd,
 			   const char *path, struct err *e);
 /* A copy of what `fd` (with path "") or a path below it shows. */

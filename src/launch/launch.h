@@ -59,6 +59,11 @@ struct launch_input {
 	const struct launch_cache *caches;
 	size_t caches_n;
 
+	/* With `workspace overlay`, an absolute path without links: an empty
+	 * directory of the caller's, where the changes are held, each tree's
+	 * in its own (overlay.c).  NULL: as above. */
+	const char *held;
+
 	/* Set inside, whatever the policy says: placeholders of secrets. */
 	const struct launch_variable *variables;
 	size_t variables_n;

@@ -48,6 +48,7 @@
 	STEP(LINK, "link")		/* source: what it says */     \
 	STEP(PRIVATE, "private")	/* a writable directory */     \
 	STEP(BIND, "bind")		/* host's source on target */  \
+	STEP(OVERLAY, "overlay")	/* target, what is written held */ \
 	STEP(DEVICE, "device")		/* the same, verified */       \
 	STEP(TERMINALS, "terminals")	/* an own devpts */            \
 	STEP(PROC, "proc")		/* of the own pid namespace */ \
@@ -78,11 +79,13 @@ enum step_kind { STEP_NONE = 0, PLAN_STEPS(PLAN_STEP_KIND) STEP_KINDS };
 enum step_flag {
 	STEP_WRITE = 1,		/* BIND: writable */
 	STEP_OPTIONAL = 2,	/* nothing there any more: nothing to do */
-	STEP_TREE = 4,		/* tree_fd holds the copy; of BIND, idmapped */
+	STEP_TREE = 4,		/* tree_fd holds the copy; of BIND, idmapped;
+				   of OVERLAY, the whole */
 	STEP_SYSTEM = 8,	/* part of every sandbox, not of the policy */
 	STEP_READY = 16,	/* in the template: nothing to do for pid 1 */
 	STEP_PLACED = 32,	/* a mount whose place is in the template */
 	STEP_THERE = 64,	/* BIND: its place is there, or it fails */
+	STEP_HELD = 128,	/* PIN, GUARD: in an overlay */
 };
 
 struct step {
@@ -90,10 +93,10 @@ struct step {
 	uint8_t flags;			/* enum step_flag */
 	uint16_t mode;			/* DIRECTORY, PRIVATE */
 	int tree_fd;			/* owned; -1 without STEP_TREE */
-	struct sv source;
+	struct sv source;		/* of OVERLAY, where changes are held */
 	struct sv target;		/* absolute, inside */
-	struct path_identity identity;	/* of source, or of target for PIN and
-					   GUARD; type 0: any */
+	struct path_identity identity;	/* of source, or of target for PIN,
+					   GUARD and OVERLAY; type 0: any */
 	struct sv why;			/* the statement that asked for it */
 };
 

@@ -171,7 +171,10 @@ static int same_as_planned(const struct step *s, int fd, struct err *e)
 
 	if (path_identify(fd, &now, e) < 0)
 		return -1;
-	if (!path_same(&now, &s->identity) || now.type != s->identity.type)
+	/* Numbers of an overlay are its own; what was replaced meanwhile is
+	 * pinned or guarded as it is now, and the host does not see it. */
+	if ((!(s->flags & STEP_HELD) && !path_same(&now, &s->identity)) ||
+	    now.type != s->identity.type)
 		return err_kind(e, ERR_DENIED, "it was replaced meanwhile");
 	return 0;
 }
@@ -240,22 +243,29 @@ static int bind_system(struct init *in, const struct step *s, struct err *e)
 	return root_attach(in, tree_fd, in->root_fd, below, e);
 }
 
-int root_bind(struct init *in, const struct step *s, struct err *e)
+int root_place(const struct init *in, const struct step *s, struct err *e)
 {
 	struct sv below = init_below(s->target);
+	int at_fd = s->flags & STEP_THERE ?
+			    path_open_exact(in->root_fd, below, O_PATH |
+					    O_DIRECTORY, e) :
+		    s->identity.type == S_IFDIR ?
+			    path_make_dirs(in->root_fd, below, e) :
+			    path_make_file(in->root_fd, below, 0644, e);
+
+	return at_fd < 0 ? err_ctx(e, "a place for it") : at_fd;
+}
+
+int root_bind(struct init *in, const struct step *s, struct err *e)
+{
 	auto_fd int tree_fd = -1;
 	auto_fd int at_fd = -1;
 
 	if (s->flags & STEP_SYSTEM)
 		return bind_system(in, s, e);
-	at_fd = s->flags & STEP_THERE ?
-			path_open_exact(in->root_fd, below, O_PATH |
-					O_DIRECTORY, e) :
-		s->identity.type == S_IFDIR ?
-			path_make_dirs(in->root_fd, below, e) :
-			path_make_file(in->root_fd, below, 0644, e);
+	at_fd = root_place(in, s, e);
 	if (at_fd < 0)
-		return err_ctx(e, "a place for it");
+		return -1;
 	tree_fd = host_tree(in, s, e);
 	if (tree_fd < 0)
 		return -1;

@@ -53,7 +53,8 @@ static void print_line(const struct step *s, size_t index, struct buf *b)
 		buf_puts(b, s->kind == STEP_LINK ? " -> " : " = ");
 		buf_put_visible(b, source);
 	}
-	if (s->kind == STEP_BIND && (s->flags & STEP_TREE))
+	if ((s->kind == STEP_BIND || s->kind == STEP_OVERLAY) &&
+	    (s->flags & STEP_TREE))
 		buf_puts(b, " (owner mapped)");
 	if (s->why.n && (is_policys(s) || s->target.n == 0)) {
 		buf_puts(b, "  # ");
@@ -74,7 +75,8 @@ static void print_object(const struct step *s, struct json *j)
 		json_put_sv(j, "source", source);
 	if (s->kind == STEP_BIND)
 		json_put_bool(j, "write", s->flags & STEP_WRITE);
-	if (s->kind == STEP_BIND && (s->flags & STEP_TREE))
+	if ((s->kind == STEP_BIND || s->kind == STEP_OVERLAY) &&
+	    (s->flags & STEP_TREE))
 		json_put_bool(j, "owner_mapped", true);
 	if (s->why.n)
 		json_put_sv(j, "why", s->why);

@@ -25,4 +25,12 @@ extern const char *const dotfile_guards[];
 /* Is it the first name of one of them? */
 bool dotfile_begins_guard(struct sv name);
 
+/*
+ * Does this path (absolute, or below a directory) name such a file, or one
+ * below, at any depth?  For what is to be written outside: names are compared
+ * as the least careful file system would, without regard to case, to characters
+ * that it ignores, to dots and spaces at the end, and to short names.
+ */
+bool dotfile_is_guarded(struct sv path, bool is_dir);
+
 #endif

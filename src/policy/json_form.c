@@ -197,6 +197,15 @@ static void put_limit(struct json *j, const struct limit *l)
 	put_origin(j, &l->origin);
 }
 
+static void put_workspace(struct json *j, const struct policy *p)
+{
+	if (!p->workspace)
+		return;
+	json_open(j, '{');
+	json_put_sv(j, "word", text_form_workspace_word(p->workspace));
+	put_origin(j, &p->workspace_origin);
+}
+
 #define PUT_ARRAY(j, key, items, n, put)                                 \
 	do {                                                             \
 		json_key((j), (key));                                    \
@@ -229,6 +238,10 @@ void policy_json(const struct policy *p, struct buf *out)
 	for (int i = 0; i < LIMIT_KINDS; i++)
 		if (p->limits[i].set)
 			put_limit(&j, &p->limits[i]);
+	json_close(&j, ']');
+	json_key(&j, "workspace");
+	json_open(&j, '[');
+	put_workspace(&j, p);
 	json_close(&j, ']');
 	json_close(&j, '}');
 	buf_putc(out, '\n');

@@ -369,6 +369,15 @@ static void read_limit(struct entry *n)
 	add_word(n, text_of(n, n->object, "value", true));
 }
 
+static void read_workspace(struct entry *n)
+{
+	static const char *const keys[] = { "word", "origin", NULL };
+
+	check_keys(n, keys);
+	add_first(n, SV("workspace"));
+	add_word(n, text_of(n, n->object, "word", true));
+}
+
 /* A key that the word in front of it must, may or may not have. */
 static void add_clause(struct entry *n, const char *key, bool has,
 		       const char *word)
@@ -496,6 +505,7 @@ static const struct section {
 	{ "roots", read_roots }, { "secrets", read_secret },
 	{ "devices", read_device }, { "publish", read_publish },
 	{ "syscalls", read_syscalls }, { "limits", read_limit },
+	{ "workspace", read_workspace },
 };
 
 static int read_section(struct policy *p, const struct policy_source *s,

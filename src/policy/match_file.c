@@ -173,6 +173,14 @@ static size_t find_default_guard(const struct decision *d, size_t area_n)
 	return 0;
 }
 
+/* With `workspace overlay` the working directory is writable. */
+static bool is_held_cwd(const struct decision *d, size_t area_n)
+{
+	return d->p->workspace == WORKSPACE_OVERLAY && area_n &&
+	       area_n == d->q->cwd.n &&
+	       is_below_or_at(d->q->path, d->q->cwd);
+}
+
 static void decide_write(struct decision *d, const struct grant *area,
 			 size_t area_n)
 {
@@ -184,7 +192,9 @@ static void decide_write(struct decision *d, const struct grant *area,
 		because(d, "guarded by", guard);
 		return;
 	}
-	if (!area || area->kind != GRANT_WRITE) {
+	if (is_held_cwd(d, area_n)) {
+		area = NULL;
+	} else if (!area || area->kind != GRANT_WRITE) {
 		because(d, area ? "only readable by" :
 			"the working directory is readable, not writable",
 			area);
@@ -199,7 +209,8 @@ static void decide_write(struct decision *d, const struct grant *area,
 		return;
 	}
 	d->ret->allowed = true;
-	because(d, "writable by", area);
+	because(d, area ? "writable by" : "the working directory is writable, "
+		"and what is written held (workspace overlay)", area);
 }
 
 static void decide(struct decision *d)

@@ -162,6 +162,8 @@ struct limit {
 	struct sv amount;	/* ... and "64M" */
 	struct origin origin;
 };
+/* Where what is written goes: to the host at once, or held for `apply`. */
+enum workspace { WORKSPACE_UNSAID = 0, WORKSPACE_DIRECT, WORKSPACE_OVERLAY };
 
 struct policy {
 	struct arena arena;
@@ -193,6 +195,8 @@ struct policy {
 	struct limit limits[LIMIT_KINDS];
 	bool debug;
 	struct origin debug_origin;
+	enum workspace workspace;	/* unsaid is direct */
+	struct origin workspace_origin;
 };
 
 void policy_free(struct policy *p);

@@ -65,6 +65,11 @@ struct sv text_form_effect_word(enum verdict effect)
 	return words[effect];
 }
 
+struct sv text_form_workspace_word(enum workspace said)
+{
+	return said == WORKSPACE_OVERLAY ? SV("overlay") : SV("direct");
+}
+
 int text_form_order(struct sv a, struct sv b)
 {
 	size_t n = a.n < b.n ? a.n : b.n;
@@ -332,4 +337,8 @@ void policy_print(const struct policy *p, struct buf *out, bool origins)
 		if (p->limits[i].set)
 			put_line(out, p->limits[i].text, &p->limits[i].origin,
 				 origins);
+	if (p->workspace)
+		put_line(out, p->workspace == WORKSPACE_OVERLAY ?
+			 SV("workspace overlay") : SV("workspace direct"),
+			 &p->workspace_origin, origins);
 }

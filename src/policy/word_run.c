@@ -123,8 +123,31 @@ static int parse_only(const struct statement *s, struct sv only,
 
 int word_workspace(const struct statement *s, struct policy *p, struct err *e)
 {
-	(void)p;
-	return parse_only(s, SV("direct"), e);
+	const struct word *w = statement_word(s, 1, "`direct` or `overlay`", e);
+	enum workspace said;
+
+	if (!w || statement_end(s, 2, e) < 0)
+		return -1;
+	if (sv_eq(w->text, SV("direct")))
+		said = WORKSPACE_DIRECT;
+	else if (sv_eq(w->text, SV("overlay")))
+		said = WORKSPACE_OVERLAY;
+	else
+		return statement_error(s, w, e,
+			"expected `direct` or `overlay`, found \"%.*s\"",
+			WORD_FMT(w->text));
+	if (p->workspace && p->workspace != said) {
+		auto_buf struct buf b = buf_new(256);
+
+		origin_put(&b, &p->workspace_origin);
+		return statement_error(s, w, e,
+			"another workspace is set already (%.*s)",
+			SV_FMT(buf_sv(&b)));
+	}
+	if (!p->workspace)
+		p->workspace_origin = s->origin;
+	p->workspace = said;
+	return 0;
 }
 
 int word_isolation(const struct statement *s, struct policy *p, struct err *e)

@@ -29,7 +29,7 @@ static const struct word_info table[] = {
 	{ SV("device"), word_device, "gpu | kvm | fuse | PATH...", true },
 	{ SV("publish"), word_publish, "PORT...", false },
 	{ SV("limit"), word_limit, "WHAT AMOUNT", true },
-	{ SV("workspace"), word_workspace, "direct", false },
+	{ SV("workspace"), word_workspace, "direct | overlay", false },
 	{ SV("isolation"), word_isolation, "native", false },
 	{ SV("syscalls"), word_syscalls, "strict | FILE", true },
 	{ SV("debug"), word_debug, "on", false },

@@ -4,7 +4,7 @@
  * with a step that is made to fail.
  *
  *	launch-fault [--fail N | --steps | --explain | --json] [--ca FILE]
- *		[--store DIRECTORY]
+ *		[--store DIRECTORY] [--held DIRECTORY]
  *		[--set NAME=VALUE] [--seal PATH] [--pin PATH]
  *		[--STATEMENT VALUE]... -- COMMAND...
  *
@@ -29,7 +29,7 @@ enum { LIST_MAX = 16 };
 struct options {
 	size_t fail_step;
 	bool steps, explain, json;
-	const char *ca_file, *store;
+	const char *ca_file, *store, *held;
 	struct launch_variable variables[LIST_MAX];
 	size_t variables_n;
 	const char *sealed[LIST_MAX], *pinned[LIST_MAX];
@@ -55,6 +55,8 @@ static void one_option(struct options *o, struct policy *p,
 		o->ca_file = value;
 	} else if (strcmp(word, "store") == 0) {
 		o->store = value;
+	} else if (strcmp(word, "held") == 0) {
+		o->held = value;
 	} else if (strcmp(word, "seal") == 0 && o->sealed_n < LIST_MAX) {
 		o->sealed[o->sealed_n++] = value;
 	} else if (strcmp(word, "pin") == 0 && o->pinned_n < LIST_MAX) {
@@ -211,6 +213,7 @@ int main(int argc, char **argv)
 	in.argv = parse(argc, argv, &o, &p, &source);
 	in.wants_ca = o.ca_file;
 	in.store = o.store;
+	in.held = o.held;
 	in.variables = o.variables;
 	in.variables_n = o.variables_n;
 	in.sealed = o.sealed;

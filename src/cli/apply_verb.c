@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * `stockade apply`: makes a run's changes on the host, all that are chosen or
+ * none.
+ *
+ * Left alone, and listed: what has changed on the host meanwhile, what would run
+ * something later (without --guarded), and what is never applied.  The status is
+ * 1 then.
+ */
+#include <stdio.h>
+
+#include "apply.h"
+#include "held_verbs.h"
+#include "own.h"
+
+enum { STATUS_LEFT = 1 };
+
+static bool is_chosen(const struct change *change)
+{
+	return change->chosen;
+}
+
+static bool is_marked(const struct change *change)
+{
+	return change->refused || change->conflict || change->guarded;
+}
+
+/* Takes back the choice of what is not to be applied; how many. */
+static size_t leave(struct held_verb *v, bool guarded)
+{
+	struct changes *c = &v->changes;
+	const struct change *dir = NULL;
+	size_t n = 0;
+
+	for (size_t i = 0; i < c->n; i++) {
+		struct change *at = &c->list[i];
+		bool in_left = dir && at->tree == dir->tree &&
+			       change_is_below(at->path, dir->path);
+
+		if (!at->chosen)
+			continue;
+		if (!in_left && !at->refused && !at->conflict &&
+		    (guarded || !at->guarded))
+			continue;
+		at->chosen = false;
+		n++;
+		/* Without a new directory nothing can be in it. */
+		if (!in_left && S_ISDIR(at->mode) &&
+		    at->kind != CHANGE_MODIFIED)
+			dir = at;
+	}
+	return n;
+}
+
+static bool was_left(const struct change *change)
+{
+	return !change->chosen && is_marked(change);
+}
+
+static int forget(struct held_verb *v, struct err *e)
+{
+	if (changes_drop(&v->held, &v->changes, e) < 0)
+		return err_ctx(e, "applied, but");
+	v->changes = (struct changes){ 0 };
+	switch (changes_any(&v->held, e)) {
+	case 0:
+		return held_remove(&v->held, e);
+	case 1:
+		return 0;
+	default:
+		return -1;
+	}
+}
+
+int apply_main(int argc, char **argv, struct err *e)
+{
+	bool guarded = false;
+	auto_verb struct held_verb v = {
+		.flag = &guarded, .flag_name = "guarded", .store_fd = -1,
+	};
+	static struct apply apply;
+	size_t left;
+	int any;
+
+	if (held_verb_parse(&v, argc, argv, e) < 0)
+		return -1;
+	any = held_verb_open(&v, true, e);
+	if (any < 0)
+		return -1;
+	if (!any)
+		return err_kind(e, ERR_POLICY, "no run holds any changes");
+	held_verb_choose_parents(&v);
+	left = leave(&v, guarded);
+	if (apply_changes(&apply, &v.held, &v.changes, e) < 0 ||
+	    held_verb_list(&v, is_chosen, e) < 0)
+		return -1;
+	if (left) {
+		(void)printf("left as it is on the host:\n");
+		if (fflush(stdout) == EOF || held_verb_list(&v, was_left, e) < 0)
+			return -1;
+	}
+	return forget(&v, e) < 0 ? -1 : left ? STATUS_LEFT : 0;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `stockade discard`: forgets a run's changes, or some of them. */
+#include <stdio.h>
+
+#include "held_verbs.h"
+#include "own.h"
+
+static int discard_some(struct held_verb *v, struct err *e)
+{
+	if (changes_drop(&v->held, &v->changes, e) < 0)
+		return -1;
+	switch (changes_any(&v->held, e)) {
+	case 0:
+		return held_remove(&v->held, e);
+	case 1:
+		return 0;
+	default:
+		return -1;
+	}
+}
+
+/* Without looking at what they are: also what cannot be read is forgotten. */
+static int discard_whole(struct held_verb *v, struct err *e)
+{
+	return held_remove(&v->held, e);
+}
+
+int discard_main(int argc, char **argv, struct err *e)
+{
+	auto_verb struct held_verb v = { .store_fd = -1 };
+	int any;
+
+	if (held_verb_parse(&v, argc, argv, e) < 0)
+		return -1;
+	any = held_verb_open(&v, v.paths_n > 0, e);
+	if (any < 0 && v.paths_n == 0 && v.is_open && v.held.trees_n)
+		return discard_whole(&v, e);
+	if (any < 0)
+		return -1;
+	if (!any)
+		return err_kind(e, ERR_POLICY, "no run holds any changes");
+	return v.paths_n ? discard_some(&v, e) : discard_whole(&v, e);
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `stockade diff`, `stockade apply`, `stockade discard`, and what they share:
+ * which run, which paths, and how changes are listed. */
+#ifndef CLI_HELD_VERBS_H
+#define CLI_HELD_VERBS_H
+
+#include <limits.h>
+
+#include "buf.h"
+#include "changes.h"
+
+int diff_main(int argc, char **argv, struct err *e);
+int apply_main(int argc, char **argv, struct err *e);
+int discard_main(int argc, char **argv, struct err *e);
+
+/* [RUN] [FLAG...] [-- PATH...] */
+struct held_verb {
+	const char *run;	/* NULL: the newest that holds something */
+	bool *flag;		/* the verb's one flag, --NAME */
+	const char *flag_name;
+	char **paths;
+	int paths_n;
+
+	char cwd[PATH_MAX];
+	int store_fd;		/* owned, and locked */
+	struct held held;
+	struct changes changes;
+	bool is_open;		/* held is */
+};
+
+void held_verb_fini(struct held_verb *v);
+#define auto_verb __attribute__((cleanup(held_verb_fini)))
+
+/* flag and flag_name are given. */
+must_check int held_verb_parse(struct held_verb *v, int argc, char **argv,
+			       struct err *e);
+/* 1 with the changes, of which those that the paths name are chosen; 0 when no
+ * run holds any, and none was named. */
+must_check int held_verb_open(struct held_verb *v, bool settle,
+			      struct err *e);
+/* "M  src/a.c" for each change that `wanted` says. */
+must_check int held_verb_list(const struct held_verb *v,
+			      bool (*wanted)(const struct change *change),
+			      struct err *e);
+/* Choosing something in a new directory chooses the directory. */
+void held_verb_choose_parents(const struct held_verb *v);
+/* Its path on the host, appended. */
+void held_verb_put_path(const struct held_verb *v, const struct change *change,
+			struct buf *b);
+
+#endif

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a run holds: see run_held.h. */
+#include "run_held.h"
+
+#include <stdio.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "apply.h"
+#include "complaint.h"
+#include "entry.h"
+#include "own.h"
+#include "run_dir.h"
+#include "seen.h"
+
+/* Told whoever asked for something else. */
+int run_held_recover_in(int store_fd, struct err *e)
+{
+	switch (apply_recover(store_fd, e)) {
+	case APPLY_NOTHING:
+		return 0;
+	case APPLY_COMPLETED:
+		complain("", "an apply that was interrupted is completed now",
+			 false);
+		return 0;
+	case APPLY_UNDONE:
+		complain("", "an apply that was interrupted is undone now",
+			 false);
+		return 0;
+	default:
+		return -1;
+	}
+}
+
+int run_held_recover(struct err *e)
+{
+	auto_fd int store_fd = -1;
+	struct err none;
+
+	/* Where nothing was ever held, there is nothing to be done. */
+	if (run_state_open(HELD_STORE, false, &store_fd, &none) < 0 ||
+	    !journal_is_there(store_fd))
+		return 0;
+	return run_held_recover_in(store_fd, e);
+}
+
+/* The launch refuses symbolic links: the name that it has in truth. */
+static int find_path(struct run_held *r, struct err *e)
+{
+	char link[32];
+	ssize_t n;
+
+	(void)snprintf(link, sizeof link, "/proc/self/fd/%d", r->held.fd);
+	n = readlink(link, r->path, sizeof r->path - 1);
+	if (n < 0)
+		return err_sys(e, "read %s", link);
+	r->path[n] = 0;
+	return 0;
+}
+
+int run_held_begin(struct run_held *r, const char *id, const char **ret_path,
+		   struct err *e)
+{
+	if (run_state_open(HELD_STORE, true, &r->store_fd, e) < 0 ||
+	    run_held_recover_in(r->store_fd, e) < 0)
+		return -1;
+	/* Still under the store's lock: nobody sweeps what is just made. */
+	held_sweep(r->store_fd);
+	r->is_open = true;
+	if (held_make(r->store_fd, id, &r->held, e) < 0 || find_path(r, e) < 0)
+		return -1;
+	if (flock(r->store_fd, LOCK_UN) < 0)
+		return err_sys(e, "unlock the held changes");
+	*ret_path = r->path;
+	return 0;
+}
+
+int run_held_note(struct run_held *r, const struct plan *plan, struct err *e)
+{
+	if (!r->is_open)
+		return 0;
+	for (size_t i = 0; i < plan->steps_n; i++) {
+		const struct step *s = &plan->steps[i];
+
+		if (s->kind == STEP_OVERLAY &&
+		    held_add(&r->held, s->target, s->identity.ino, e) < 0)
+			return -1;
+	}
+	return held_write(&r->held, e);
+}
+
+static void remove_it(struct run_held *r)
+{
+	struct err e;
+
+	if (held_remove(&r->held, &e) < 0)
+		complain("remove what the run has not written: ", e.msg,
+			 false);
+}
+
+/* The kernel's own directory, which only a mount needs. */
+static void remove_work(const struct held *h)
+{
+	for (size_t i = 0; i < h->trees_n; i++) {
+		auto_fd int fd = -1;
+		char name[24];
+		struct err ignored;
+
+		(void)snprintf(name, sizeof name, "%zu", i);
+		fd = path_open_beneath(h->fd, sv_str(name), O_RDONLY |
+				       O_DIRECTORY, &ignored);
+		if (fd >= 0)
+			(void)!entry_remove(fd, "work", &ignored);
+	}
+}
+
+void run_held_end(struct run_held *r)
+{
+	struct err e;
+	int any;
+
+	if (!r->is_open)
+		return;
+	any = changes_any(&r->held, &e);
+	if (any == 0) {
+		remove_it(r);
+	} else {
+		char text[160];
+
+		remove_work(&r->held);
+		if (any > 0 && seen_note_directories(&r->held, &e) < 0)
+			any = -1;
+		(void)snprintf(text, sizeof text, "run %s holds changes: "
+			       "`stockade diff` shows them, `stockade apply` "
+			       "makes them on the host", r->held.id);
+		if (any < 0)
+			complain("what was held cannot be compared: ", e.msg,
+				 false);
+		complain("", text, false);
+	}
+	held_close(&r->held);
+	r->is_open = false;
+}
+
+void run_held_fini(struct run_held *r)
+{
+	if (r->is_open) {
+		if (r->held.fd >= 0)
+			remove_it(r);
+		held_close(&r->held);
+	}
+	r->is_open = false;
+	close_fd(&r->store_fd);
+}

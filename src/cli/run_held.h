@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a run with `workspace overlay` holds: made before it, kept or removed
+ * after it. */
+#ifndef CLI_RUN_HELD_H
+#define CLI_RUN_HELD_H
+
+#include <limits.h>
+
+#include "held.h"
+#include "launch.h"
+
+#define HELD_STORE "held"	/* in the state directory */
+
+struct run_held {
+	bool is_open;
+	int store_fd;		/* owned */
+	struct held held;
+	char path[PATH_MAX];
+};
+
+static inline struct run_held run_held_none(void)
+{
+	return (struct run_held){ .store_fd = -1, .held = { .fd = -1 } };
+}
+
+/* What a killed `stockade apply` has begun is completed, or undone. */
+must_check int run_held_recover(struct err *e);
+/* ... in the store, which stays locked as long as it is open. */
+must_check int run_held_recover_in(int store_fd, struct err *e);
+
+/* *ret_path lives as long as r. */
+must_check int run_held_begin(struct run_held *r, const char *id,
+			      const char **ret_path, struct err *e);
+/* Before the plan is carried out; does nothing without run_held_begin(). */
+must_check int run_held_note(struct run_held *r, const struct plan *plan,
+			     struct err *e);
+/* When nothing of the run is left: says what is held. */
+void run_held_end(struct run_held *r);
+/* Without run_held_end(), because the command has not run, nothing is kept. */
+void run_held_fini(struct run_held *r);
+
+#endif

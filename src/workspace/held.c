@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Held changes: see held.h. */
+#include "held.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "cur.h"
+#include "entry.h"
+#include "io.h"
+#include "own.h"
+#include "seen.h"
+
+enum { META_VERSION = 1, META_MAX = 8 << 20 };
+#define META "meta"
+#define DIRECTORY (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+
+static bool is_id(struct sv id)
+{
+	return id.n && id.n < HELD_ID_MAX && id.p[0] != '.' &&
+	       sv_find(id, '/') == id.n;
+}
+
+static int begin(int store_fd, const char *id, struct held *ret,
+		 struct err *e)
+{
+	*ret = (struct held){
+		.arena = arena_new(HELD_ARENA_MAX), .store_fd = store_fd,
+		.fd = -1,
+	};
+	if (!is_id(sv_str(id)))
+		return err_kind(e, ERR_POLICY, "no run is named '%.64s'", id);
+	(void)snprintf(ret->id, sizeof ret->id, "%s", id);
+	return 0;
+}
+
+static int open_it(struct held *h, struct err *e)
+{
+	h->fd = openat(h->store_fd, h->id, DIRECTORY);
+	if (h->fd < 0 && errno == ENOENT)
+		return err_kind(e, ERR_POLICY, "run %s holds no changes; "
+				"`stockade runs` says which do", h->id);
+	if (h->fd < 0)
+		return err_sys(e, "open what run %s holds", h->id);
+	if (flock(h->fd, LOCK_EX | LOCK_NB) == 0)
+		return 0;
+	if (errno != EWOULDBLOCK)
+		return err_sys(e, "lock what run %s holds", h->id);
+	return err_kind(e, ERR_POLICY, "run %s is not over, or another "
+			"stockade works on its changes", h->id);
+}
+
+int held_make(int store_fd, const char *id, struct held *ret, struct err *e)
+{
+	if (begin(store_fd, id, ret, e) < 0)
+		return -1;
+	/* Before the first look at the trees: what the host changes later has
+	 * a later time. */
+	if (clock_gettime(CLOCK_REALTIME, &ret->began) < 0)
+		return err_sys(e, "read the clock");
+	if (mkdirat(store_fd, id, 0700) < 0)
+		return err_sys(e, "make a directory for held changes");
+	return open_it(ret, e);
+}
+
+int held_add(struct held *h, struct sv path, uint64_t ino, struct err *e)
+{
+	struct held_tree *tree = arena_push(&h->arena, &h->trees, &h->trees_n,
+					    &h->trees_cap);
+
+	if (!tree)
+		return err_kind(e, ERR_LIMIT, "out of memory");
+	*tree = (struct held_tree){ arena_dup(&h->arena, path), ino };
+	return tree->path.p ? 0 : err_kind(e, ERR_LIMIT, "out of memory");
+}
+
+int held_write(struct held *h, struct err *e)
+{
+	auto_buf struct buf text = buf_new(META_MAX);
+	auto_fd int fd = -1;
+
+	buf_put_u32(&text, META_VERSION);
+	buf_put_u64(&text, (uint64_t)h->began.tv_sec);
+	buf_put_u32(&text, (uint32_t)h->began.tv_nsec);
+	buf_put_u32(&text, (uint32_t)h->trees_n);
+	for (size_t i = 0; i < h->trees_n; i++) {
+		buf_put_sv(&text, h->trees[i].path);
+		buf_put_u64(&text, h->trees[i].ino);
+	}
+	if (buf_check(&text, "the list of trees", e) < 0)
+		return -1;
+	fd = openat(h->fd, META ".new", O_WRONLY | O_CREAT | O_EXCL |
+		    O_CLOEXEC, 0600);
+	if (fd < 0)
+		return err_sys(e, "note what run %s holds", h->id);
+	if (io_write_all(fd, buf_sv(&text), e) < 0)
+		return -1;
+	if (renameat(h->fd, META ".new", h->fd, META) < 0)
+		return err_sys(e, "note what run %s holds", h->id);
+	return 0;
+}
+
+static int read_meta(struct held *h, struct err *e)
+{
+	auto_buf struct buf text = buf_new(META_MAX);
+	struct cur c;
+	uint32_t version, n;
+
+	if (io_read_file(h->fd, META, &text, e) < 0)
+		return err_ctx(e, "what run %s holds", h->id);
+	c = cur_of(buf_sv(&text));
+	version = cur_u32(&c);
+	h->began.tv_sec = (time_t)cur_u64(&c);
+	h->began.tv_nsec = (long)cur_u32(&c);
+	n = cur_u32(&c);
+	if (version != META_VERSION || n > HELD_TREES_MAX)
+		c.bad = true;
+	for (uint32_t i = 0; !c.bad && i < n; i++) {
+		struct sv path = cur_sv(&c, META_MAX);
+
+		if (held_add(h, path, cur_u64(&c), e) < 0)
+			return -1;
+	}
+	if (!cur_done(&c))
+		return err_kind(e, ERR_PROTO, "what run %s holds is noted in a "
+				"form that this version does not know", h->id);
+	return 0;
+}
+
+int held_open(int store_fd, const char *id, struct held *ret, struct err *e)
+{
+	if (begin(store_fd, id, ret, e) < 0 || open_it(ret, e) < 0 ||
+	    io_check_ours(ret->fd, id, e) < 0)
+		return -1;
+	if (!held_is_there(store_fd, id))
+		return err_kind(e, ERR_POLICY, "run %s holds no changes; "
+				"`stockade runs` says which do", id);
+	return read_meta(ret, e) < 0 ? -1 : seen_load(ret, e);
+}
+
+void held_close(struct held *h)
+{
+	/* Also of what a child of ours may still have of it. */
+	if (h->fd >= 0)
+		(void)flock(h->fd, LOCK_UN);
+	close_fd(&h->fd);
+	arena_free(&h->arena);
+}
+
+int held_open_lower(const struct held *h, size_t n, struct err *e)
+{
+	const struct held_tree *tree = &h->trees[n];
+	auto_fd int fd = path_open_exact(AT_FDCWD, tree->path, O_RDONLY |
+					 O_DIRECTORY, e);
+	struct path_identity now;
+
+	if (fd < 0 || path_identify(fd, &now, e) < 0)
+		return -1;
+	if (now.ino != tree->ino)
+		return err_kind(e, ERR_DENIED, "%.*s is no longer the "
+				"directory that run %s was given",
+				SV_FMT(tree->path), h->id);
+	return steal_fd(&fd);
+}
+
+int held_open_upper(const struct held *h, size_t n, struct err *e)
+{
+	char path[48];
+
+	(void)snprintf(path, sizeof path, "%zu/upper", n);
+	return path_open_beneath(h->fd, sv_str(path), O_RDONLY | O_DIRECTORY,
+				 e);
+}
+
+bool held_is_there(int store_fd, const char *id)
+{
+	char path[HELD_ID_MAX + sizeof META];
+
+	if (!is_id(sv_str(id)))
+		return false;
+	(void)snprintf(path, sizeof path, "%s/" META, id);
+	return faccessat(store_fd, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+static int newest_first(const void *a, const void *b)
+{
+	const struct sv *x = a, *y = b;
+
+	return -strcmp(x->p, y->p);
+}
+
+int held_list(int store_fd, struct arena *a, struct sv **ret, size_t *ret_n,
+	      struct err *e)
+{
+	auto_fd int fd = openat(store_fd, ".", DIRECTORY);
+	auto_dir DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	const struct dirent *d;
+	struct sv *ids = NULL;
+	size_t n = 0, cap = 0;
+
+	if (!dir)
+		return err_sys(e, "read the list of held changes");
+	(void)steal_fd(&fd);
+	while ((d = readdir(dir)) != NULL) {
+		struct sv *id;
+
+		if (!held_is_there(store_fd, d->d_name))
+			continue;
+		id = arena_push(a, &ids, &n, &cap);
+		if (id)
+			*id = arena_dup(a, sv_str(d->d_name));
+		if (!id || !id->p)
+			return err_kind(e, ERR_LIMIT, "out of memory");
+	}
+	if (n)
+		qsort(ids, n, sizeof *ids, newest_first);
+	*ret = ids;
+	*ret_n = n;
+	return 0;
+}
+
+int held_remove(struct held *h, struct err *e)
+{
+	/* Without its note it is none any more, however far the rest gets. */
+	if (unlinkat(h->fd, META, 0) < 0 && errno != ENOENT)
+		return err_sys(e, "remove what run %s holds", h->id);
+	return entry_remove(h->store_fd, h->id, e);
+}
+
+void held_sweep(int store_fd)
+{
+	auto_fd int fd = openat(store_fd, ".", DIRECTORY);
+	auto_dir DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	const struct dirent *d;
+	struct err ignored;
+
+	if (dir)
+		(void)steal_fd(&fd);
+	while (dir && (d = readdir(dir)) != NULL) {
+		struct held h;
+
+		if (!is_id(sv_str(d->d_name)) || d->d_type != DT_DIR ||
+		    held_is_there(store_fd, d->d_name))
+			continue;
+		if (begin(store_fd, d->d_name, &h, &ignored) == 0 &&
+		    open_it(&h, &ignored) == 0)
+			(void)!held_remove(&h, &ignored);
+		held_close(&h);
+	}
+}

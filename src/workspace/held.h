@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Held changes: what a run with `workspace overlay` has written.
+ *
+ *	STORE/ID/meta		when it began, and the trees
+ *	STORE/ID/N/upper	the changes of tree N, as overlayfs keeps them
+ *	STORE/ID/seen		what an apply of ours has touched (seen.c)
+ *
+ * A run holds a lock on its directory while it lasts, and leaves the directory
+ * only when there is a change in it.
+ */
+#ifndef WORKSPACE_HELD_H
+#define WORKSPACE_HELD_H
+
+#include <time.h>
+
+#include "arena.h"
+#include "path.h"
+
+enum { HELD_ID_MAX = 32, HELD_TREES_MAX = 1024, HELD_ARENA_MAX = 512 << 20 };
+
+struct held_tree {
+	struct sv path;		/* absolute, on the host */
+	uint64_t ino;		/* of the directory; a device's number would
+				   not outlive a reboot */
+};
+
+/* An entry of the host's whose ctime is ours. */
+struct held_seen {
+	uint32_t tree;
+	struct sv path;
+	uint64_t ino;
+	struct timespec ctime;
+};
+
+struct held {
+	struct arena arena;
+	char id[HELD_ID_MAX];
+	int store_fd;		/* borrowed */
+	int fd;			/* owned; STORE/ID, and its lock */
+	struct timespec began;
+	struct held_tree *trees;
+	size_t trees_n, trees_cap;
+	struct held_seen *seen;
+	size_t seen_n, seen_cap;
+};
+
+/* Makes and locks STORE/ID.  Also after a failure: held_close(). */
+must_check int held_make(int store_fd, const char *id, struct held *ret,
+			 struct err *e);
+must_check int held_add(struct held *h, struct sv path, uint64_t ino,
+			struct err *e);
+/* From now on it is a run that may hold something. */
+must_check int held_write(struct held *h, struct err *e);
+
+/* Opens and locks it; ERR_POLICY while its run lasts, or without one. */
+must_check int held_open(int store_fd, const char *id, struct held *ret,
+			 struct err *e);
+void held_close(struct held *h);
+
+/* The host's tree n, and the directory of its changes: descriptors. */
+must_check int held_open_lower(const struct held *h, size_t n, struct err *e);
+must_check int held_open_upper(const struct held *h, size_t n, struct err *e);
+
+/* Does this run hold something, as far as its directory says? */
+bool held_is_there(int store_fd, const char *id);
+/* The IDs of those, newest first, in the arena. */
+must_check int held_list(int store_fd, struct arena *a, struct sv **ret,
+			 size_t *ret_n, struct err *e);
+/* Removes it, whatever is in it. */
+must_check int held_remove(struct held *h, struct err *e);
+/* What killed runs have left that holds nothing; without a word. */
+void held_sweep(int store_fd);
+
+#endif
