@@ -6,12 +6,12 @@ _stockade() {
 	local verb=${COMP_WORDS[1]} i
 	local statements="--read --write --show --hide --guard --cache --env --allow
 		--ask --deny --reach --secret --roots --device --publish
-		--limit --profile"
+		--limit --profile --workspace"
 
 	COMPREPLY=()
 	if [ "$COMP_CWORD" = 1 ]; then
 		mapfile -t COMPREPLY < <(compgen -W "run check policy trust log
-			runs caches doctor --help --version" -- "$cur")
+			runs caches diff apply discard doctor --help --version" -- "$cur")
 		return
 	fi
 	# Behind `--` stands another program's command line.
@@ -46,6 +46,9 @@ _stockade() {
 		mapfile -t COMPREPLY < <(compgen -W "time memory swap \
 			processes cpu files file-size disk output" -- "$cur")
 		return ;;
+	--workspace)
+		mapfile -t COMPREPLY < <(compgen -W "direct overlay" -- "$cur")
+		return ;;
 	esac
 	case $verb in
 	run) i="--policy --explain --json $statements --" ;;
@@ -53,10 +56,19 @@ _stockade() {
 	log) i="verify --denied --follow --json $(_stockade_runs)" ;;
 	runs|doctor) i="--json" ;;
 	caches) i="--json remove --all" ;;
+	diff) i="--json $(_stockade_held)" ;;
+	apply) i="--guarded $(_stockade_held)" ;;
+	discard) i="$(_stockade_held)" ;;
 	trust) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
 	*) return ;;
 	esac
 	mapfile -t COMPREPLY < <(compgen -W "$i" -- "$cur")
+}
+
+_stockade_held() {
+	local state=${XDG_STATE_HOME:-$HOME/.local/state}
+
+	(cd "$state/stockade/held" 2>/dev/null && printf '%s ' *)
 }
 
 _stockade_runs() {

@@ -10,6 +10,9 @@ complete -c stockade -n __fish_use_subcommand -a trust -d 'use this policy from 
 complete -c stockade -n __fish_use_subcommand -a log -d 'what happened in a run'
 complete -c stockade -n __fish_use_subcommand -a runs -d 'the runs on record'
 complete -c stockade -n __fish_use_subcommand -a caches -d 'the directories that are kept'
+complete -c stockade -n __fish_use_subcommand -a diff -d 'the changes that a run holds'
+complete -c stockade -n __fish_use_subcommand -a apply -d 'make them on the host'
+complete -c stockade -n __fish_use_subcommand -a discard -d 'forget them'
 complete -c stockade -n __fish_use_subcommand -a doctor -d 'what this machine allows'
 
 set -l takes_policy '__fish_seen_subcommand_from run check policy'
@@ -22,11 +25,13 @@ complete -c stockade -n $takes_policy -l device -r -F -a 'gpu kvm fuse' -d 'a de
 for rule in env allow ask deny reach secret publish limit
     complete -c stockade -n $takes_policy -l $rule -x
 end
+complete -c stockade -n $takes_policy -l workspace -x -a 'direct overlay'
+complete -c stockade -n '__fish_seen_subcommand_from apply' -l guarded -d 'also what runs something later'
 complete -c stockade -n '__fish_seen_subcommand_from run' -l explain -d 'print the plan, run nothing'
 complete -c stockade -n '__fish_seen_subcommand_from run; and contains -- -- (commandline -opc)' -a '(__fish_complete_subcommand)'
 complete -c stockade -n '__fish_seen_subcommand_from log' -a verify -d 'check the chain'
 complete -c stockade -n '__fish_seen_subcommand_from log' -l denied -d 'refusals only'
 complete -c stockade -n '__fish_seen_subcommand_from log' -l follow -d 'until the run has ended'
-complete -c stockade -n '__fish_seen_subcommand_from run policy log runs caches doctor' -l json
+complete -c stockade -n '__fish_seen_subcommand_from run policy log runs caches diff doctor' -l json
 complete -c stockade -n '__fish_seen_subcommand_from caches' -a remove -d 'by their keys, or --all'
 complete -c stockade -n '__fish_seen_subcommand_from caches' -l all
