@@ -56,7 +56,7 @@ _stockade() {
 	log) i="verify --denied --follow --json $(_stockade_runs)" ;;
 	runs|doctor) i="--json" ;;
 	caches) i="--json remove --all" ;;
-	diff) i="--json $(_stockade_held)" ;;
+	diff) i="--patch --json $(_stockade_held)" ;;
 	apply) i="--guarded $(_stockade_held)" ;;
 	discard) i="$(_stockade_held)" ;;
 	trust) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;

@@ -75,9 +75,10 @@ static int forget(struct held_verb *v, struct err *e)
 int apply_main(int argc, char **argv, struct err *e)
 {
 	bool guarded = false;
-	auto_verb struct held_verb v = {
-		.flag = &guarded, .flag_name = "guarded", .store_fd = -1,
+	const struct held_flag flags[] = {
+		{ "--guarded", &guarded }, { 0 },
 	};
+	auto_verb struct held_verb v = { .flags = flags, .store_fd = -1 };
 	static struct apply apply;
 	size_t left;
 	int any;

@@ -72,16 +72,36 @@ static int print_json(const struct held_verb *v, bool any, struct err *e)
 	return io_write_all(STDOUT_FILENO, buf_sv(&out), e);
 }
 
+static int print_patch(const struct held_verb *v, struct err *e)
+{
+	bool visible = isatty(STDOUT_FILENO);
+
+	for (size_t i = 0; i < v->changes.n; i++) {
+		auto_buf struct buf out = buf_new(JSON_MAX);
+
+		if (!v->changes.list[i].chosen)
+			continue;
+		if (patch_put(v, &v->changes.list[i], visible, &out, e) < 0 ||
+		    io_write_all(STDOUT_FILENO, buf_sv(&out), e) < 0)
+			return -1;
+	}
+	return 0;
+}
+
 int diff_main(int argc, char **argv, struct err *e)
 {
-	bool json = false;
-	auto_verb struct held_verb v = {
-		.flag = &json, .flag_name = "json", .store_fd = -1,
+	bool json = false, patch = false;
+	const struct held_flag flags[] = {
+		{ "--json", &json }, { "--patch", &patch }, { 0 },
 	};
+	auto_verb struct held_verb v = { .flags = flags, .store_fd = -1 };
 	int any;
 
 	if (held_verb_parse(&v, argc, argv, e) < 0)
 		return -1;
+	if (json && patch)
+		return err_kind(e, ERR_POLICY, "--json and --patch do not go "
+				"together");
 	any = held_verb_open(&v, false, e);
 	if (any < 0)
 		return -1;
@@ -89,5 +109,7 @@ int diff_main(int argc, char **argv, struct err *e)
 	close_fd(&v.store_fd);
 	if (json)
 		return print_json(&v, any, e);
-	return any ? held_verb_list(&v, is_chosen, e) : 0;
+	if (!any)
+		return 0;
+	return patch ? print_patch(&v, e) : held_verb_list(&v, is_chosen, e);
 }

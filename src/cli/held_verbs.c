@@ -28,16 +28,16 @@ void held_verb_fini(struct held_verb *v)
 static int one_argument(struct held_verb *v, const char *verb, char *arg,
 			struct err *e)
 {
-	if (arg[0] == '-') {
-		if (v->flag && strncmp(arg, "--", 2) == 0 &&
-		    strcmp(arg + 2, v->flag_name) == 0) {
-			*v->flag = true;
+	for (const struct held_flag *f = v->flags; f && f->name; f++) {
+		if (strcmp(arg, f->name) == 0) {
+			*f->set = true;
 			return 0;
 		}
-		return err_kind(e, ERR_POLICY, "unknown flag '%.64s'%s%s", arg,
-				v->flag ? "; known is --" : "",
-				v->flag ? v->flag_name : "");
 	}
+	if (arg[0] == '-')
+		return err_kind(e, ERR_POLICY, "unknown flag '%.64s'; paths "
+				"come behind --: stockade %s [RUN] -- PATH...",
+				arg, verb);
 	if (v->run)
 		return err_kind(e, ERR_POLICY, "one run at a time; paths come "
 				"behind --: stockade %s [RUN] -- PATH...",
@@ -223,33 +223,34 @@ static struct sv shown_path(const struct held_verb *v, struct sv path)
 		       sv_from(path, cwd.n + 1) : path;
 }
 
+void held_verb_put_line(const struct held_verb *v, const struct change *change,
+			struct buf *b)
+{
+	auto_buf struct buf path = buf_new(4 * PATH_MAX);
+
+	held_verb_put_path(v, change, &path);
+	b->full |= path.full;
+	buf_putc(b, (char)change->kind);
+	buf_puts(b, "  ");
+	buf_put_visible(b, shown_path(v, buf_sv(&path)));
+	buf_puts(b, S_ISDIR(change->mode) ? "/" : "");
+	if (change->refused)
+		buf_printf(b, "  (never applied: %s)", change->refused);
+	if (change->conflict)
+		buf_puts(b, "  (conflict: changed on the host meanwhile)");
+	if (change->guarded)
+		buf_puts(b, "  (guarded)");
+	buf_putc(b, '\n');
+}
+
 int held_verb_list(const struct held_verb *v,
 		   bool (*wanted)(const struct change *change), struct err *e)
 {
 	auto_buf struct buf out = buf_new(LIST_MAX);
-	auto_buf struct buf path = buf_new(4 * PATH_MAX);
 
-	for (size_t i = 0; i < v->changes.n; i++) {
-		const struct change *change = &v->changes.list[i];
-
-		if (!wanted(change))
-			continue;
-		buf_reset(&path);
-		held_verb_put_path(v, change, &path);
-		buf_putc(&out, (char)change->kind);
-		buf_puts(&out, "  ");
-		buf_put_visible(&out, shown_path(v, buf_sv(&path)));
-		buf_puts(&out, S_ISDIR(change->mode) ? "/" : "");
-		if (change->refused)
-			buf_printf(&out, "  (never applied: %s)",
-				   change->refused);
-		if (change->conflict)
-			buf_puts(&out, "  (conflict: changed on the host "
-				 "meanwhile)");
-		if (change->guarded)
-			buf_puts(&out, "  (guarded)");
-		buf_putc(&out, '\n');
-	}
+	for (size_t i = 0; i < v->changes.n; i++)
+		if (wanted(&v->changes.list[i]))
+			held_verb_put_line(v, &v->changes.list[i], &out);
 	if (buf_check(&out, "the list of changes", e) < 0)
 		return -1;
 	return io_write_all(STDOUT_FILENO, buf_sv(&out), e);

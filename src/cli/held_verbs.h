@@ -13,11 +13,15 @@ int diff_main(int argc, char **argv, struct err *e);
 int apply_main(int argc, char **argv, struct err *e);
 int discard_main(int argc, char **argv, struct err *e);
 
+struct held_flag {
+	const char *name;	/* "--json" */
+	bool *set;
+};
+
 /* [RUN] [FLAG...] [-- PATH...] */
 struct held_verb {
 	const char *run;	/* NULL: the newest that holds something */
-	bool *flag;		/* the verb's one flag, --NAME */
-	const char *flag_name;
+	const struct held_flag *flags;	/* the verb's own; ends with NULL */
 	char **paths;
 	int paths_n;
 
@@ -31,7 +35,7 @@ struct held_verb {
 void held_verb_fini(struct held_verb *v);
 #define auto_verb __attribute__((cleanup(held_verb_fini)))
 
-/* flag and flag_name are given. */
+/* flags is given. */
 must_check int held_verb_parse(struct held_verb *v, int argc, char **argv,
 			       struct err *e);
 /* 1 with the changes, of which those that the paths name are chosen; 0 when no
@@ -39,6 +43,8 @@ must_check int held_verb_parse(struct held_verb *v, int argc, char **argv,
 must_check int held_verb_open(struct held_verb *v, bool settle,
 			      struct err *e);
 /* "M  src/a.c" for each change that `wanted` says. */
+void held_verb_put_line(const struct held_verb *v, const struct change *change,
+			struct buf *b);
 must_check int held_verb_list(const struct held_verb *v,
 			      bool (*wanted)(const struct change *change),
 			      struct err *e);
@@ -47,5 +53,10 @@ void held_verb_choose_parents(const struct held_verb *v);
 /* Its path on the host, appended. */
 void held_verb_put_path(const struct held_verb *v, const struct change *change,
 			struct buf *b);
+
+/* patch.c: "A  src/a.c" and what differs in it, appended.  With `visible` for a
+ * terminal. */
+must_check int patch_put(const struct held_verb *v, const struct change *change,
+			 bool visible, struct buf *b, struct err *e);
 
 #endif

@@ -38,7 +38,7 @@ static const struct verb verbs[] = {
 	{ "runs", runs_main, "[--json]", "the runs on record, newest first" },
 	{ "caches", caches_main, "[--json] | remove KEY...|--all",
 	  "the directories that `cache` keeps, and removing them" },
-	{ "diff", diff_main, "[RUN] [--json] [-- PATH...]",
+	{ "diff", diff_main, "[RUN] [--patch | --json] [-- PATH...]",
 	  "the changes that a run with `workspace overlay` holds" },
 	{ "apply", apply_main, "[RUN] [--guarded] [-- PATH...]",
 	  "make them on the host, all or none" },

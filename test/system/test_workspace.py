@@ -331,6 +331,28 @@ def test_bytes_that_are_no_text_are_names_as_well(stockade, tree):
     assert b"\xff\xfe" in os.listdir(os.fsencode(tree))
 
 
+def test_a_patch_is_one(stockade, tree):
+    """What patch(1) would make of the tree is what apply makes."""
+    (tree / "text").write_text("".join(f"{i}\n" for i in range(100)))
+    time.sleep(0.02)
+    run(stockade, "sed -i -e 7d -e 50s/$/x/ -e '$d' text; printf new > fresh;"
+        "rm remove; printf 'a\\0b' > binary; chmod 755 keep; ln -s x l").ok()
+    out = stockade.call("diff", "--patch").ok().out
+    assert "Binary" in out and "mode 644 -> 755" in out
+    assert "A  l\n+x\n" in out
+    copy = stockade.base / "copy"
+    subprocess.run(["cp", "-a", tree, copy], check=True)
+    applied = subprocess.run(["git", "apply", "-p1", "-"], cwd=copy, text=True,
+                             input=out, stderr=subprocess.PIPE)
+    assert applied.returncode == 0, applied.stderr + out
+    apply(stockade)
+    for name in ("text", "fresh", "remove"):
+        assert (tree / name).exists() == (copy / name).exists(), name
+        if (tree / name).exists():
+            assert (tree / name).read_text() == (copy / name).read_text()
+    assert stockade.call("diff", "--patch", "--json").status == 125
+
+
 def test_kinds_that_change(stockade, tree):
     run(stockade, "rm change; mkdir change; echo 1 > change/in;"
         "rm -r dir; echo 2 > dir; rm keep; ln -s nowhere keep").ok()
