@@ -140,21 +140,23 @@ static struct sv last(struct sv path, size_t n)
 	return path;
 }
 
-static bool matches(const struct creation_rule *r, struct sv path, bool tree)
+/* How many of the last segments of path it speaks of; 0: of none. */
+static size_t matches(const struct creation_rule *r, struct sv path, bool tree)
 {
 	size_t depth, segments = count(r->tail);
 	bool all;
 
 	if (!r->base.n)
-		return begins(r->tail, path, &all) && (all || tree);
+		return begins(r->tail, path, &all) && (all || tree) ?
+			       count(path) : 0;
 	if (!area_strictly_contains(r->base, path))
-		return false;
+		return 0;
 	path = sv_from(path, r->base.n);
 	depth = count(path);
 	for (size_t n = 1; n <= segments && n <= depth; n++)
 		if (begins(r->tail, last(path, n), &all) && (all || tree))
-			return true;
-	return false;
+			return n;
+	return 0;
 }
 
 static bool is_lifted(const struct plan *plan, struct sv path)
@@ -184,6 +186,14 @@ static bool is_everywhere(const struct creation_rule *r)
 	return r->is_default && r->base.n;
 }
 
+/* What has all but the last n segments of path. */
+static bool is_made(struct creation_made *made, struct sv path, size_t n)
+{
+	for (; n; n--)
+		path = area_parent(path);
+	return made && made->has(made, path);
+}
+
 bool creation_takes_out(const struct plan *plan, struct sv from, struct sv to)
 {
 	for (size_t i = 0; i < plan->creation_n; i++) {
@@ -196,14 +206,16 @@ bool creation_takes_out(const struct plan *plan, struct sv from, struct sv to)
 }
 
 const struct creation_rule *creation_refused(const struct plan *plan,
-					     struct sv path, bool tree)
+					     struct sv path, bool tree,
+					     struct creation_made *made)
 {
 	for (size_t i = 0; i < plan->creation_n; i++) {
 		const struct creation_rule *r = &plan->creation[i];
+		size_t n = matches(r, path, tree);
 
-		if (matches(r, path, tree) &&
-		    !(r->is_default && is_lifted(plan, path)) &&
-		    !(is_everywhere(r) && is_open(r, area_parent(path))))
+		if (n && !(r->is_default && is_lifted(plan, path)) &&
+		    !(is_everywhere(r) && (is_open(r, area_parent(path)) ||
+					   is_made(made, path, n))))
 			return r;
 	}
 	return NULL;

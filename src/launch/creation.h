@@ -6,12 +6,19 @@
  * A rule is a row of segments, each a name or a pattern, either the whole path
  * or its end, at any depth below a write grant.  A name is also one under which
  * another file system would know it: other case, characters that are ignored,
- * trailing dots.
+ * trailing dots.  A default rule for every depth does not hold in a directory
+ * that the agent has made itself: a repository that it clones, a project that it
+ * sets up, are its own.
  */
 #ifndef LAUNCH_CREATION_H
 #define LAUNCH_CREATION_H
 
 #include "plan.h"
+
+/* Which directories are the agent's: an absolute path, or NULL for none. */
+struct creation_made {
+	bool (*has)(struct creation_made *m, struct sv dir);
+};
 
 /*
  * The rule that forbids that something gets this path, or NULL.  `tree` says
@@ -20,7 +27,8 @@
  * guarded one either.  path is absolute and canonical.
  */
 const struct creation_rule *creation_refused(const struct plan *plan,
-					     struct sv path, bool tree);
+					     struct sv path, bool tree,
+					     struct creation_made *made);
 
 /*
  * Below node_modules and .venv, where installers unpack what others have made,

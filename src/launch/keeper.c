@@ -14,6 +14,8 @@
 #include "control.h"
 #include "creation.h"
 #include "descent.h"
+#include "loop.h"
+#include "made.h"
 #include "own.h"
 
 enum {
@@ -32,6 +34,8 @@ struct waiting {
 };
 
 struct keeper {
+	struct creation_made is_made;
+	struct made made;
 	const struct plan *plan;
 	int listener_fd, control_fd;
 	struct waiting waiting[WAITING_MAX];
@@ -92,6 +96,21 @@ static int path_of(const struct descent *d, char path[2 * PATH_MAX],
 	return 0;
 }
 
+/* Nobody but us makes or renames directories for the agent: it is still what
+ * has this name. */
+static bool is_made(struct creation_made *m, struct sv dir)
+{
+	const struct keeper *k = container_of(m, struct keeper, is_made);
+	char path[2 * PATH_MAX];
+	struct stat st;
+
+	if (dir.n >= sizeof path)
+		return false;
+	memcpy(path, dir.p, dir.n);
+	path[dir.n] = '\0';
+	return lstat(path, &st) == 0 && made_has(&k->made, &st);
+}
+
 /* tree as in creation.h. */
 static int check(struct keeper *k, const struct descent *d, bool tree)
 {
@@ -101,7 +120,7 @@ static int check(struct keeper *k, const struct descent *d, bool tree)
 
 	if (path_of(d, room, &path))
 		return EACCES;
-	rule = creation_refused(k->plan, path, tree);
+	rule = creation_refused(k->plan, path, tree, &k->is_made);
 	if (!rule)
 		return 0;
 	report(k, path, rule);
@@ -301,6 +320,7 @@ static int serve_open(struct request *r, int dirfd, uint64_t path, int flags,
 static int serve_mkdir(struct request *r, int dirfd, uint64_t path, mode_t mode)
 {
 	auto_descent struct descent d;
+	struct stat st;
 	int error = find(r, dirfd, path, false, &d);
 
 	if (!error && d.there)
@@ -309,7 +329,11 @@ static int serve_mkdir(struct request *r, int dirfd, uint64_t path, mode_t mode)
 		error = check(r->k, &d, false);
 	if (!error)
 		error = with_umask(r);
-	return error ? error : errno_of(mkdirat(d.dir_fd, d.name, mode));
+	if (!error)
+		error = errno_of(mkdirat(d.dir_fd, d.name, mode));
+	if (!error && fstatat(d.dir_fd, d.name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+		made_add(&r->k->made, &st);
+	return error;
 }
 
 static int serve_mknod(struct request *r, int dirfd, uint64_t path, mode_t mode)
@@ -519,6 +543,7 @@ int keeper_new(const struct plan *plan, int listener_fd, int control_fd,
 	if (!k)
 		return err_sys(e, "allocate");
 	k->plan = plan;
+	k->is_made.has = is_made;
 	k->listener_fd = listener_fd;
 	k->control_fd = control_fd;
 	for (size_t i = 0; i < WAITING_MAX; i++)

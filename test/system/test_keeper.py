@@ -60,12 +60,15 @@ def test_all_calls_do_what_they_do_without(stockade, native):
 
 @pytest.mark.parametrize("depth", [".", "a/b"])
 def test_a_guarded_name_is_not_made(stockade, depth):
-    (stockade.cwd / depth).mkdir(parents=True, exist_ok=True)
+    top = stockade.cwd / depth
+    for name in GUARDED:
+        (top / name).parent.mkdir(parents=True, exist_ok=True)
     script = f"cd {depth}\n" + "".join(
         f"mkdir -p $(dirname {name}); echo x > {name}; mkdir {name};"
         f"echo x > {name}.other\n" for name in GUARDED)
-    stockade.sh(script, flags=WRITE)
-    top = stockade.cwd / depth
+    shown = {os.path.dirname(name) for name in GUARDED} - {""}
+    stockade.sh(script, flags=[*WRITE, *(word for name in shown for word in
+                                         ("--show", "**/" + name))])
     for name in GUARDED:
         assert not (top / name).exists(), name
         assert (top / (name + ".other")).read_text() == "x\n"
@@ -132,7 +135,8 @@ def test_under_a_name_that_another_system_takes_for_it(stockade, name):
 
 
 def test_a_write_of_the_path_itself_lifts_a_default_guard(stockade):
-    stockade.sh("echo x > .envrc; mkdir .vscode; echo x > .vscode/a; mkdir d;"
+    (stockade.cwd / "d").mkdir()
+    stockade.sh("echo x > .envrc; mkdir .vscode; echo x > .vscode/a;"
                 "echo x > d/.envrc",
                 flags=[*WRITE, "--write?", ".envrc", "--write?", ".vscode"])
     assert (stockade.cwd / ".envrc").exists()
@@ -349,3 +353,34 @@ print(libc.syscall(444, None, 0, 1) > 0, ctypes.get_errno())"""
     assert inside.out.split() == ["False", "38"]
     inside = stockade.run("python3", "-c", script).ok()
     assert inside.out.split() == ["True", "0"]
+
+
+def test_what_the_agent_has_made_is_its_own(stockade):
+    """A clone brings its workflows and settings; they go nowhere else."""
+    theirs = repository(stockade.cwd.parent / "theirs")
+    (theirs / ".github" / "workflows").mkdir(parents=True)
+    (theirs / ".github" / "workflows" / "ci.yml").write_text("on: push")
+    (theirs / ".vscode").mkdir()
+    (theirs / ".vscode" / "tasks.json").write_text("{}")
+    (theirs / ".envrc").write_text("x")
+    git = ["git", "-C", str(theirs), "-c", "user.name=a", "-c", "user.email=a"]
+    subprocess.run([*git, "add", "."], check=True)
+    subprocess.run([*git, "commit", "-q", "-m", "all"], check=True)
+    mine = repository(stockade.cwd / "mine")
+    (mine / "sub").mkdir()
+    stockade.sh("""
+        git clone -q ../theirs copy
+        mkdir -p new/deep && echo x > new/deep/.envrc && mkdir new/.vscode
+        mv copy/.vscode mine; mv copy/.envrc mine; mv new/.vscode mine/sub
+        cp -r copy/.github mine; ln copy/.envrc mine/sub; mv copy/.github .
+        mv new moved; echo x > moved/.envrc""", flags=[
+            *WRITE, "--read", str(theirs)])
+    assert (stockade.cwd / "copy/.github/workflows/ci.yml").exists()
+    assert (stockade.cwd / "copy/.vscode/tasks.json").exists()
+    assert (stockade.cwd / "moved/deep/.envrc").exists()
+    assert (stockade.cwd / "moved/.envrc").exists()
+    assert sorted(os.listdir(mine)) in ([".git", "sub"],
+                                        [".git", ".github", "sub"])
+    assert not (mine / ".github" / "workflows").exists()
+    assert os.listdir(mine / "sub") == []
+    assert not (stockade.cwd / ".github" / "workflows").exists()

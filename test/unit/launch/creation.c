@@ -20,7 +20,7 @@ static const struct plan plan = {
 
 static bool refused(const char *path, bool tree)
 {
-	return creation_refused(&plan, sv_str(path), tree) != NULL;
+	return creation_refused(&plan, sv_str(path), tree, NULL) != NULL;
 }
 
 static void test_a_name_at_any_depth(void)
@@ -112,6 +112,32 @@ static void test_only_a_default_is_lifted(void)
 	CHECK(refused("/ws/x.sh", false));
 }
 
+static bool is_new(struct creation_made *m, struct sv dir)
+{
+	(void)m;
+	return sv_eq(dir, SV("/ws/new"));
+}
+
+static void test_what_the_agent_has_made_is_its_own(void)
+{
+	static struct creation_made made = { .has = is_new };
+	static const char *const free_paths[] = {
+		"/ws/new/.envrc", "/ws/new/.claude/settings.json",
+	};
+	static const char *const held[] = {
+		"/ws/.envrc", "/ws/new/x/.envrc", "/ws/new2/.envrc",
+		"/ws/new/run.sh",
+	};
+
+	for (size_t i = 0; i < countof(free_paths); i++)
+		CHECK(!creation_refused(&plan, sv_str(free_paths[i]), false,
+					&made));
+	for (size_t i = 0; i < countof(held); i++)
+		CHECK(creation_refused(&plan, sv_str(held[i]), false, &made));
+	CHECK(!creation_refused(&plan, SV("/ws/new/.claude"), true, &made));
+	CHECK(creation_refused(&plan, SV("/ws/.claude"), true, &made));
+}
+
 int main(void)
 {
 	RUN(test_a_name_at_any_depth);
@@ -121,5 +147,6 @@ int main(void)
 	RUN(test_what_installers_unpack);
 	RUN(test_names_that_are_the_same_elsewhere);
 	RUN(test_only_a_default_is_lifted);
+	RUN(test_what_the_agent_has_made_is_its_own);
 	return tap_done();
 }
