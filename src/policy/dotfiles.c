@@ -2,6 +2,7 @@
 /* The dot mask's exceptions, and the default guards: see dotfiles.h. */
 #include "dotfiles.h"
 
+#include "fold.h"
 #include "glob.h"
 
 /* No place among these for a token or a password: names like .npmrc, .netrc,
@@ -120,56 +121,13 @@ bool dotfile_begins_guard(struct sv name)
 	return false;
 }
 
-enum { FOLDED_MAX = 256 };	/* longer than any name */
-
-/* Bytes of an encoded character that HFS+ leaves out of comparisons: zero
- * width and bidirectional ones; 0 when there is none at `at`. */
-static size_t ignored_at(struct sv v, size_t at)
+/* ... and as NTFS also knows it: what follows a colon is a stream of the same
+ * file, and the short name of .git is usually this. */
+static struct sv fold(struct sv name, char ret[FOLD_MAX])
 {
-	const unsigned char *p = (const unsigned char *)v.p + at;
+	struct sv folded = fold_name(sv_head(name, sv_find(name, ':')), ret);
 
-	if (at + 3 > v.n)
-		return 0;
-	if (p[0] == 0xe2 && ((p[1] == 0x80 && (p[2] & 0xfc) == 0x8c) ||
-			     (p[1] == 0x80 && p[2] >= 0xaa && p[2] <= 0xae) ||
-			     (p[1] == 0x81 && p[2] >= 0xaa && p[2] <= 0xaf)))
-		return 3;
-	return p[0] == 0xef && p[1] == 0xbb && p[2] == 0xbf ? 3 : 0;
-}
-
-/* One name as such a file system sees it, in ret; empty when it is longer than
- * what is compared. */
-static struct sv fold(struct sv name, char ret[FOLDED_MAX])
-{
-	size_t n = 0;
-
-	/* NTFS: what follows names a stream of the same file. */
-	name = sv_head(name, sv_find(name, ':'));
-	for (size_t i = 0; i < name.n;) {
-		struct sv rest = sv_from(name, i);
-		size_t skip = ignored_at(name, i);
-
-		if (skip) {
-			i += skip;
-			continue;
-		}
-		if (n == FOLDED_MAX)
-			return SV("");
-		if (sv_starts(rest, SV("\xe2\x84\xaa"))) {	/* Kelvin */
-			ret[n++] = 'k';
-			i += 3;
-		} else if (sv_starts(rest, SV("\xc5\xbf"))) {	/* long s */
-			ret[n++] = 's';
-			i += 2;
-		} else {
-			ret[n++] = ascii_lower(name.p[i++]);
-		}
-	}
-	while (n && (ret[n - 1] == '.' || ret[n - 1] == ' '))
-		n--;
-	if (sv_eq(sv_of(ret, n), SV("git~1")))
-		return SV(".git");
-	return sv_of(ret, n);
+	return sv_eq(folded, SV("git~1")) ? SV(".git") : folded;
 }
 
 static struct sv next_name(struct sv *rest)
@@ -186,7 +144,7 @@ static struct sv next_name(struct sv *rest)
 /* Does path begin with all the names (or patterns) of guard? */
 static bool starts_with(struct sv path, struct sv guard)
 {
-	char folded[FOLDED_MAX], pattern[FOLDED_MAX];
+	char folded[FOLD_MAX], pattern[FOLD_MAX];
 
 	for (struct sv name = next_name(&guard); name.n;
 	     name = next_name(&guard))
@@ -203,7 +161,7 @@ static bool is_in_modules(struct sv below_git)
 		"hooks", "config", "config.worktree", "commondir", "gitdir",
 		"attributes", NULL,
 	};
-	char folded[FOLDED_MAX];
+	char folded[FOLD_MAX];
 	struct sv name = fold(next_name(&below_git), folded);
 
 	if (!sv_eq(name, SV("modules")) && !sv_eq(name, SV("worktrees")))
@@ -218,7 +176,7 @@ static bool is_in_modules(struct sv below_git)
 
 bool dotfile_is_guarded(struct sv path, bool is_dir)
 {
-	char folded[FOLDED_MAX];
+	char folded[FOLD_MAX];
 	struct sv rest = path;
 
 	for (;;) {

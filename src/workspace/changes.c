@@ -92,9 +92,10 @@ static struct change *add(struct walk *w, enum change_kind kind, mode_t mode,
 			  struct err *e)
 {
 	struct changes *c = w->ret;
-	struct change *change = c->n == CHANGES_MAX ? NULL :
-		arena_push(&w->held->arena, &c->list, &c->n, &c->cap);
+	struct change *change = NULL;
 
+	if (c->n < CHANGES_MAX)
+		change = arena_push(&w->held->arena, &c->list, &c->n, &c->cap);
 	if (change)
 		*change = (struct change){
 			.kind = kind, .tree = w->tree, .mode = mode,
