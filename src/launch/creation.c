@@ -75,7 +75,7 @@ static struct sv last(struct sv path, size_t n)
 /* How many of the last segments of path it speaks of; 0: of none. */
 static size_t matches(const struct creation_rule *r, struct sv path, bool tree)
 {
-	size_t depth, segments = count(r->tail);
+	struct sv rest = r->tail, name = area_base(path), pattern;
 	bool all;
 
 	if (!r->base.n)
@@ -84,9 +84,10 @@ static size_t matches(const struct creation_rule *r, struct sv path, bool tree)
 	if (!area_strictly_contains(r->base, path))
 		return 0;
 	path = sv_from(path, r->base.n);
-	depth = count(path);
-	for (size_t n = 1; n <= segments && n <= depth; n++)
-		if (begins(r->tail, last(path, n), &all) && (all || tree))
+	/* By the last name most are told apart; this is asked for each call. */
+	for (size_t n = 1; (pattern = take(&rest)).n; n++)
+		if (segment_matches(pattern, name) && n <= count(path) &&
+		    begins(r->tail, last(path, n), &all) && (all || tree))
 			return n;
 	return 0;
 }
