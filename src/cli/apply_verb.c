@@ -62,14 +62,7 @@ static int forget(struct held_verb *v, struct err *e)
 	if (changes_drop(&v->held, &v->changes, e) < 0)
 		return err_ctx(e, "applied, but");
 	v->changes = (struct changes){ 0 };
-	switch (changes_any(&v->held, e)) {
-	case 0:
-		return held_remove(&v->held, e);
-	case 1:
-		return 0;
-	default:
-		return -1;
-	}
+	return held_verb_tidy(v, e);
 }
 
 int apply_main(int argc, char **argv, struct err *e)

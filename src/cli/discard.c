@@ -9,14 +9,7 @@ static int discard_some(struct held_verb *v, struct err *e)
 {
 	if (changes_drop(&v->held, &v->changes, e) < 0)
 		return -1;
-	switch (changes_any(&v->held, e)) {
-	case 0:
-		return held_remove(&v->held, e);
-	case 1:
-		return 0;
-	default:
-		return -1;
-	}
+	return held_verb_tidy(v, e);
 }
 
 /* Without looking at what they are: also what cannot be read is forgotten. */

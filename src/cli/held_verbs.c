@@ -197,6 +197,15 @@ int held_verb_open(struct held_verb *v, bool settle, struct err *e)
 	return choose_all(v, e) < 0 ? -1 : 1;
 }
 
+int held_verb_tidy(struct held_verb *v, struct err *e)
+{
+	int any = changes_any(&v->held, e);
+
+	if (any == 0)
+		return held_remove(&v->held, e);
+	return any < 0 ? -1 : 0;
+}
+
 void held_verb_choose_parents(const struct held_verb *v)
 {
 	const struct change *next = NULL;	/* the first one chosen behind */

@@ -48,6 +48,8 @@ void held_verb_put_line(const struct held_verb *v, const struct change *change,
 must_check int held_verb_list(const struct held_verb *v,
 			      bool (*wanted)(const struct change *change),
 			      struct err *e);
+/* After some were dropped: a run that holds nothing any more is forgotten. */
+must_check int held_verb_tidy(struct held_verb *v, struct err *e);
 /* Choosing something in a new directory chooses the directory. */
 void held_verb_choose_parents(const struct held_verb *v);
 /* Its path on the host, appended. */
