@@ -16,7 +16,9 @@
 #include "utc.h"
 
 #define SUFFIX ".jsonl"
-#define SPARE ".next"	/* an empty file; the next run's trail, by rename */
+/* Empty files; the next runs' trails, by rename, from the last to the first. */
+#define SPARE ".next."
+enum { SPARES = 8, SPARE_NAME_MAX = sizeof SPARE + 1 };
 
 int run_state_path(struct arena *a, struct sv *ret, struct err *e)
 {
@@ -150,14 +152,26 @@ static int make_trail(int runs, const char *name, struct err *e)
 	return steal_fd(&fd);
 }
 
+static const char *spare_name(char name[SPARE_NAME_MAX], unsigned i)
+{
+	(void)snprintf(name, SPARE_NAME_MAX, SPARE "%u", i);
+	return name;
+}
+
 void run_prepare(void)
 {
-	auto_fd int runs = -1, fd = -1;
+	auto_fd int runs = -1;
+	char name[SPARE_NAME_MAX];
 	struct err ignored;
 
-	if (open_runs(&runs, false, &ignored) == 0 &&
-	    faccessat(runs, SPARE, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
-		fd = make_trail(runs, SPARE, &ignored);
+	if (open_runs(&runs, false, &ignored) < 0 ||
+	    faccessat(runs, spare_name(name, 0), F_OK,
+		      AT_SYMLINK_NOFOLLOW) == 0)
+		return;
+	for (unsigned i = 0; i < SPARES; i++) {
+		auto_fd int fd = make_trail(runs, spare_name(name, i),
+					    &ignored);
+	}
 }
 
 int run_new_id(char ret_id[RUN_ID_MAX], struct err *e)
@@ -177,6 +191,17 @@ int run_new_id(char ret_id[RUN_ID_MAX], struct err *e)
 	return 0;
 }
 
+static bool take_spare(int runs, const char *name)
+{
+	char spare[SPARE_NAME_MAX];
+
+	for (unsigned i = SPARES; i-- > 0;)
+		if (renameat2(runs, spare_name(spare, i), runs, name,
+			      RENAME_NOREPLACE) == 0)
+			return true;
+	return false;
+}
+
 int run_create(const char *id, int *ret_fd, struct err *e)
 {
 	char name[RUN_ID_MAX + sizeof SUFFIX];
@@ -186,10 +211,8 @@ int run_create(const char *id, int *ret_fd, struct err *e)
 		return -1;
 	(void)snprintf(name, sizeof name, "%s" SUFFIX, id);
 	/* The name first, which only one run gets, then the file. */
-	if (renameat2(runs, SPARE, runs, name, RENAME_NOREPLACE) == 0)
-		*ret_fd = open_spare(runs, name, e);
-	else
-		*ret_fd = make_trail(runs, name, e);
+	*ret_fd = take_spare(runs, name) ? open_spare(runs, name, e) :
+					   make_trail(runs, name, e);
 	return *ret_fd < 0 ? -1 : 0;
 }
 

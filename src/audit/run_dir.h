@@ -27,9 +27,10 @@ must_check int run_new_id(char ret_id[RUN_ID_MAX], struct err *e);
 /* Makes the trail of a new run (0600), open for appending; the caller owns the
  * descriptor. */
 must_check int run_create(const char *id, int *ret_fd, struct err *e);
-/* Leaves the next run an empty file for its trail, where there is none: to make
- * one can take longer than the rest of a start (ext4 steps over every inode
- * that was freed in the last minutes).  Without it run_create() makes one. */
+/* Leaves the next runs empty files for their trails, where the last ones are
+ * used up: to make one can take longer than the rest of a start (ext4 steps
+ * over every inode that was freed in the last minutes).  Without one
+ * run_create() makes it. */
 void run_prepare(void);
 
 /* IDs of this user's runs, newest first, in the arena. */

@@ -146,33 +146,40 @@ def test_what_cannot_be_recorded_does_not_happen(stockade, net, api):
 
 
 def trails(stockade):
-    """Every run's file, by age, and the one that waits for the next."""
+    """Every run's file, by age, and those that wait for the next ones, in the
+    order in which they are used."""
     folder = stockade.state() / "runs"
-    return sorted(folder.glob("*.jsonl")), folder / ".next"
+    return (sorted(folder.glob("*.jsonl")),
+            sorted(folder.glob(".next.*"), reverse=True))
 
 
-def test_a_run_leaves_the_next_one_its_file(stockade):
+def test_a_run_leaves_the_next_ones_their_files(stockade):
     stockade.sh("true").ok()
-    _, spare = trails(stockade)
-    was = spare.stat()
-    assert was.st_size == 0 and was.st_mode & 0o7777 == 0o600
+    _, spares = trails(stockade)
+    was = [path.stat() for path in spares]
+    assert len(was) > 1
+    assert all(st.st_size == 0 and st.st_mode & 0o7777 == 0o600 for st in was)
     stockade.sh("true").ok()
-    done, spare = trails(stockade)
-    assert len(done) == 2
-    assert was.st_ino in [path.stat().st_ino for path in done]
-    assert spare.stat().st_ino != was.st_ino
+    done, left = trails(stockade)
+    assert len(done) == 2 and left == spares[1:]
+    assert was[0].st_ino in [path.stat().st_ino for path in done]
     assert all(path.stat().st_size > 200 for path in done)
-    spare.unlink()
+    for path in left[:-1]:
+        path.unlink()
     stockade.sh("true").ok()
-    assert len(trails(stockade)[0]) == 3
+    assert len(trails(stockade)[1]) == len(spares), "the last: more are made"
+    for path in spares:
+        path.unlink()
+    stockade.sh("true").ok()
+    assert len(trails(stockade)[0]) == 4
     stockade.call("log", "verify").ok()
-    assert stockade.call("runs").ok().out.count("/bin/sh -c true") == 3
+    assert stockade.call("runs").ok().out.count("/bin/sh -c true") == 4
 
 
 @pytest.mark.parametrize("kind", ["written", "link", "readable", "second"])
 def test_a_prepared_file_that_somebody_changed_is_not_used(stockade, kind):
     stockade.sh("true").ok()
-    spare = trails(stockade)[1]
+    spare = trails(stockade)[1][0]
     elsewhere = stockade.home / "elsewhere"
     elsewhere.write_text("")
     elsewhere.chmod(0o600)
@@ -190,4 +197,4 @@ def test_a_prepared_file_that_somebody_changed_is_not_used(stockade, kind):
     assert result.status == 125 and "audit trail" in result.err, result
     assert not marker.exists() and elsewhere.read_text() == ""
     stockade.sh("touch ran", policy="write .\n").ok()
-    assert marker.exists(), "the control: the next run makes its own"
+    assert marker.exists(), "the control: the next one is as it was left"
