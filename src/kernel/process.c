@@ -115,24 +115,27 @@ int process_die_with_parent(int signal, pid_t parent_pid, struct err *e)
 	return 0;
 }
 
-bool process_cpus(struct process_cpus *ret)
+void process_cpus(cpu_set_t *ret)
+{
+	if (sched_getaffinity(0, sizeof *ret, ret) < 0)
+		CPU_ZERO(ret);
+}
+
+bool process_other_cpus(const cpu_set_t *all, cpu_set_t *ret)
 {
 	int here = sched_getcpu();
 
-	if (here < 0 || sched_getaffinity(0, sizeof ret->all, &ret->all) < 0)
+	if (here < 0)
 		return false;
-	ret->others = ret->all;
-	CPU_CLR((size_t)here, &ret->others);
-	return CPU_COUNT(&ret->others) > 0;
+	*ret = *all;
+	CPU_CLR((size_t)here, ret);
+	return CPU_COUNT(ret) > 0;
 }
 
-void process_send_away(pid_t pid)
+void process_keep_on(pid_t pid, const cpu_set_t *cpus)
 {
-	struct process_cpus cpus;
-
-	if (process_cpus(&cpus) &&
-	    sched_setaffinity(pid, sizeof cpus.others, &cpus.others) == 0)
-		(void)sched_setaffinity(pid, sizeof cpus.all, &cpus.all);
+	if (CPU_COUNT(cpus) > 0)
+		(void)sched_setaffinity(pid, sizeof *cpus, cpus);
 }
 
 bool process_orphans_are_reaped(void)

@@ -49,19 +49,18 @@ must_check int process_cloexec_from(unsigned first, struct err *e);
 must_check int process_die_with_parent(int signal, pid_t parent_pid,
 				       struct err *e);
 /*
- * For what has just been made, to be sent away (sched_setaffinity()) and given
- * its freedom again.  The kernel leaves it on its maker's processor, waiting for
- * that to sleep, when no other looks idle: in virtual machines an idle one often
- * does not (vcpu_is_preempted()).
+ * Two that work at the same time are kept on two processors: who wakes another
+ * by a socket is taken to sleep next, and the kernel puts the woken on its
+ * processor, where it waits while another is idle.  All of this is a hint, and
+ * may fail.
+ *
+ * What the caller may use; empty where that is not known.
  */
-struct process_cpus {
-	cpu_set_t all;		/* that the caller may use */
-	cpu_set_t others;	/* without the one it is on */
-};
-/* False where there is no other. */
-bool process_cpus(struct process_cpus *ret);
-/* A child; only a hint, which may fail. */
-void process_send_away(pid_t pid);
+void process_cpus(cpu_set_t *ret);
+/* Without the one that the caller is on; false where there is no other. */
+bool process_other_cpus(const cpu_set_t *all, cpu_set_t *ret);
+/* Of a process, or with 0 of the caller's thread; an empty set changes none. */
+void process_keep_on(pid_t pid, const cpu_set_t *cpus);
 /* Whether a child that outlives us is reaped by whoever inherits it.  The init
  * of the host does that; the first process of a container often does not. */
 bool process_orphans_are_reaped(void);

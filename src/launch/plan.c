@@ -16,6 +16,7 @@
 #include "area.h"
 #include "devices.h"
 #include "own.h"
+#include "process.h"
 #include "template.h"
 #include "userns.h"
 
@@ -185,6 +186,7 @@ struct plan *plan_new(const int stdio[3], const struct policy *p,
 	b.plan = arena_make(&arena, struct plan);
 	*b.plan = (struct plan){ .arena = arena, .status = LAUNCH_FAILED };
 	b.arena = &b.plan->arena;
+	process_cpus(&b.plan->cpus);
 	if (begin(&b, stdio, p, e) < 0) {
 		plan_free(b.plan);
 		return NULL;

@@ -15,6 +15,7 @@
 #ifndef LAUNCH_PLAN_H
 #define LAUNCH_PLAN_H
 
+#include <sched.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -146,6 +147,7 @@ struct plan {
 	bool debug;			/* the agent may trace its own */
 	struct plan_limits limits;
 
+	cpu_set_t cpus;			/* of the command; empty: not known */
 	pid_t holder;			/* to be reaped: plan_settle() */
 	int status;			/* after a failure: LAUNCH_* */
 	/* For tests: the index of a step that is to fail, counted from 1.

@@ -179,13 +179,16 @@ static int expect(struct sandbox *sb, enum control_kind kind, struct err *e)
 static int start(const struct plan *plan, struct sandbox *ret,
 		 const int stdio_fd[3], struct err *e)
 {
+	cpu_set_t others;
 	pid_t pid = -1;
 
 	if (plan->as_root && give_pipes(plan, stdio_fd, e) < 0)
 		return -1;
 	if (clone_init(plan, ret, stdio_fd, &pid, e) < 0)
 		return -1;
-	process_send_away(pid);
+	/* pid 1 gives itself its freedom when it has made the network. */
+	if (process_other_cpus(&plan->cpus, &others))
+		process_keep_on(pid, &others);
 	if (plan->as_root && map_ids(plan, ret, pid, e) < 0)
 		return err_ctx(e, "identity");
 	return 0;

@@ -51,15 +51,14 @@ static void *run(void *arg)
 	return NULL;
 }
 
-static void send_away(void)
+/* Where pid 1 is not, which makes the network meanwhile. */
+static void send_away(const struct init *in)
 {
-	struct process_cpus cpus;
+	cpu_set_t others;
 
-	if (process_cpus(&cpus) &&
-	    pthread_setaffinity_np(thread.id, sizeof cpus.others,
-				   &cpus.others) == 0)
-		(void)pthread_setaffinity_np(thread.id, sizeof cpus.all,
-					     &cpus.all);
+	if (process_other_cpus(&in->plan->cpus, &others))
+		(void)pthread_setaffinity_np(thread.id, sizeof others,
+					     &others);
 }
 
 int thread_start(struct init *in, const struct step *s, struct err *e)
@@ -79,7 +78,7 @@ int thread_start(struct init *in, const struct step *s, struct err *e)
 		errno = pthread_create(&thread.id, &attr, run, in);
 	if (errno)
 		return err_sys(e, "make a thread");
-	send_away();
+	send_away(in);
 	return 0;
 }
 
@@ -93,8 +92,9 @@ void thread_entered(const struct init *in)
 
 int thread_join(struct init *in, const struct step *s, struct err *e)
 {
-	(void)in;
 	(void)s;
+	/* Sent away by the parent; the command is to be where it likes. */
+	process_keep_on(0, &in->plan->cpus);
 	errno = pthread_join(thread.id, NULL);
 	return errno ? err_sys(e, "wait for the thread") : 0;
 }

@@ -90,6 +90,25 @@ def test_inherited_descriptors_are_closed(stockade):
     assert len(lines) <= 4, result      # 0, 1, 2 and ls's own
 
 
+def test_the_processors_are_the_callers(stockade):
+    """The start spreads its own work; what runs is not bound by that."""
+    mine = os.sched_getaffinity(0)
+
+    def inside():
+        result = stockade.run("/usr/bin/python3", "-c", "import os; print("
+                              "*os.sched_getaffinity(0), *[-1], "
+                              "*os.sched_getaffinity(1))").ok()
+        command, first = result.out.split("-1")
+        return [{int(word) for word in words.split()}
+                for words in (command, first)]
+    assert inside() == [mine, mine]
+    try:
+        os.sched_setaffinity(0, {max(mine)})
+        assert inside() == [{max(mine)}] * 2
+    finally:
+        os.sched_setaffinity(0, mine)
+
+
 def test_a_directory_as_standard_input_is_refused(stockade):
     opened = os.open("/", os.O_RDONLY | os.O_DIRECTORY)
     try:
