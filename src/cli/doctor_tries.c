@@ -191,7 +191,6 @@ static int try_idmap(char *note, struct err *e)
 	struct userns_map ids = userns_one(0, 1000);
 	auto_fd int tree_fd = -1;
 	auto_fd int userns_fd = -1;
-	pid_t holder;
 
 	if (geteuid() != 0)
 		return err_kind(e, ERR_UNSUPP, "for root only; an ordinary "
@@ -199,8 +198,7 @@ static int try_idmap(char *note, struct err *e)
 	if (unshare(CLONE_NEWNS) < 0)
 		return err_sys(e, "unshare");
 	tree_fd = mount_clone(AT_FDCWD, "/", false, e);
-	userns_fd = userns_make(&ids, &ids, &holder, e);
-	userns_reap(holder);
+	userns_fd = userns_make(&ids, &ids, e);
 	if (tree_fd < 0 || userns_fd < 0 ||
 	    mount_idmap(tree_fd, userns_fd, false, e) < 0)
 		return -1;

@@ -339,7 +339,6 @@ static int start(struct run *r, char **argv, struct err *e)
 	 * core to spare for the record. */
 	if (sandbox_build(r->plan, &r->sandbox, e) < 0)
 		return -1;
-	plan_settle(r->plan);
 	if (sandbox_network(&r->sandbox, e) < 0 ||
 	    publish_check(r->publish, r->sandbox.tcp_fd, e) < 0 ||
 	    run_record_init(&r->record, e) < 0 ||

@@ -121,14 +121,24 @@ void process_cpus(cpu_set_t *ret)
 		CPU_ZERO(ret);
 }
 
-bool process_other_cpus(const cpu_set_t *all, cpu_set_t *ret)
+bool process_this_cpu(cpu_set_t *ret)
 {
 	int here = sched_getcpu();
 
-	if (here < 0)
+	CPU_ZERO(ret);
+	if (here >= 0)
+		CPU_SET((size_t)here, ret);
+	return here >= 0;
+}
+
+bool process_other_cpus(const cpu_set_t *all, cpu_set_t *ret)
+{
+	cpu_set_t here;
+
+	if (!process_this_cpu(&here))
 		return false;
-	*ret = *all;
-	CPU_CLR((size_t)here, ret);
+	CPU_AND(&here, &here, all);
+	CPU_XOR(ret, all, &here);
 	return CPU_COUNT(ret) > 0;
 }
 

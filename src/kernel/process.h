@@ -57,7 +57,9 @@ must_check int process_die_with_parent(int signal, pid_t parent_pid,
  * What the caller may use; empty where that is not known.
  */
 void process_cpus(cpu_set_t *ret);
-/* Without the one that the caller is on; false where there is no other. */
+/* The one that the caller is on; false where that is not known. */
+bool process_this_cpu(cpu_set_t *ret);
+/* All without that one; false where there is no other. */
 bool process_other_cpus(const cpu_set_t *all, cpu_set_t *ret);
 /* Of a process, or with 0 of the caller's thread; an empty set changes none. */
 void process_keep_on(pid_t pid, const cpu_set_t *cpus);

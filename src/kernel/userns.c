@@ -6,14 +6,14 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "io.h"
 #include "own.h"
+#include "process.h"
 
-enum { HOLDER_STACK = 16384 };
+enum { CHILD_STACK = 16384 };
 
 static int write_file(int dirfd, const char *name, struct sv text,
 		      struct err *e)
@@ -58,61 +58,58 @@ int userns_write_maps(int proc_pid_fd, const struct userns_map *uids,
 }
 
 /*
- * The child that holds the namespace until its descriptor is open.  It runs in
- * our memory, so that no page table is copied, on a stack of its own; errno is
- * ours as well, so its calls are such as do not fail.
+ * The child: it opens the namespace it was made in, and ends.  It runs in our
+ * memory, so that no page table is copied, with our descriptors, on a stack of
+ * its own, and until it has ended we wait.
  */
-static int hold(void *arg)
+static int open_own(void *arg)
 {
-	const pid_t *parent = arg;
+	int *fd = arg;
 
-	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) == 0 &&
-	    getppid() == *parent)
-		for (;;)
-			(void)pause();
-	return 1;
+	*fd = open("/proc/self/ns/user", O_RDONLY | O_CLOEXEC);
+	return 0;
 }
 
-static int map_and_open(pid_t pid, const struct userns_map *uids,
-			const struct userns_map *gids, struct err *e)
+static int make_empty(pid_t *pid, struct err *e)
+{
+	static _Alignas(16) char stack[CHILD_STACK];
+	cpu_set_t all, here;
+	int fd = -1;
+
+	/* On another processor it would wait for what works there. */
+	process_cpus(&all);
+	if (process_this_cpu(&here))
+		process_keep_on(0, &here);
+	*pid = clone(open_own, stack + sizeof stack, CLONE_VM | CLONE_VFORK |
+		     CLONE_FILES | CLONE_NEWUSER | SIGCHLD, &fd);
+	process_keep_on(0, &all);
+	if (*pid < 0)
+		return err_sys(e, "user namespace for a mount");
+	return fd < 0 ? err_sys(e, "open the user namespace") : fd;
+}
+
+static int write_its_maps(pid_t pid, const struct userns_map *uids,
+			  const struct userns_map *gids, struct err *e)
 {
 	char path[32];
 	auto_fd int proc_fd = -1;
-	int fd;
 
-	/* The child is not reaped yet, so the number is still its own. */
 	(void)snprintf(path, sizeof path, "/proc/%d", pid);
 	proc_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (proc_fd < 0)
 		return err_sys(e, "open %s", path);
-	if (userns_write_maps(proc_fd, uids, gids, false, e) < 0)
-		return -1;
-	fd = openat(proc_fd, "ns/user", O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return err_sys(e, "open the user namespace");
-	return fd;
+	return userns_write_maps(proc_fd, uids, gids, false, e);
 }
 
 int userns_make(const struct userns_map *uids, const struct userns_map *gids,
-		pid_t *holder, struct err *e)
+		struct err *e)
 {
-	static _Alignas(16) char stack[HOLDER_STACK];
-	pid_t self = getpid();
-	pid_t pid = clone(hold, stack + sizeof stack, CLONE_VM |
-			  CLONE_NEWUSER | SIGCHLD, &self);
-	int fd;
+	pid_t pid;
+	auto_fd int fd = make_empty(&pid, e);
+	/* It has ended, but is not reaped yet: its number still means it. */
+	int rc = fd < 0 ? -1 : write_its_maps(pid, uids, gids, e);
 
-	*holder = pid > 0 ? pid : 0;
-	if (pid < 0)
-		return err_sys(e, "user namespace for a mount");
-	fd = map_and_open(pid, uids, gids, e);
-	/* By number: it is not reaped, and nothing may be left running. */
-	(void)kill(pid, SIGKILL);
-	return fd;
-}
-
-void userns_reap(pid_t holder)
-{
-	while (holder > 0 && waitpid(holder, NULL, 0) < 0 && errno == EINTR)
+	while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
 		;
+	return rc < 0 ? -1 : steal_fd(&fd);
 }

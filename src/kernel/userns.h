@@ -37,12 +37,8 @@ must_check int userns_write_maps(int proc_pid_fd, const struct userns_map *uids,
 				 bool deny_setgroups, struct err *e);
 
 /* A descriptor of a namespace with these maps, in which nothing runs: for
- * mount_idmap().  `inside` is the id on disk, `outside` the id that is seen.
- * *holder is a child that was killed: to be reaped, also after a failure, when
- * there is time (0: none). */
+ * mount_idmap().  `inside` is the id on disk, `outside` the id that is seen. */
 must_check int userns_make(const struct userns_map *uids,
-			   const struct userns_map *gids, pid_t *holder,
-			   struct err *e);
-void userns_reap(pid_t holder);
+			   const struct userns_map *gids, struct err *e);
 
 #endif

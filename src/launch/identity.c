@@ -191,8 +191,7 @@ static int owner_userns(struct owners *owners, struct plan *plan,
 		return err_kind(e, ERR_LIMIT,
 				"grants of more than %d different owners",
 				OWNERS_MAX);
-	plan_settle(plan);
-	fd = userns_make(&uids, &gids, &plan->holder, e);
+	fd = userns_make(&uids, &gids, e);
 	if (fd >= 0)
 		owners->list[owners->n++] = (struct owner){
 			area->owner, area->group, fd };

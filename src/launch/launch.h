@@ -94,9 +94,6 @@ struct plan *plan_new(const int stdio[3], const struct policy *p,
  * store.  On failure plan->status is one of the above. */
 must_check int plan_build(struct plan *plan, const struct policy *p,
 			  const struct launch_input *in, struct err *e);
-/* Waits for what plan_build() has left running; better not at once, but while
- * there is nothing to do.  plan_free() does it too. */
-void plan_settle(struct plan *plan);
 void plan_free(struct plan *plan);
 size_t plan_step_count(const struct plan *plan);
 /* One line for each step, or one JSON object; never a value of a variable. */

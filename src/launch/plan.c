@@ -224,19 +224,12 @@ int plan_build(struct plan *plan, const struct policy *p,
 	return 0;
 }
 
-void plan_settle(struct plan *plan)
-{
-	userns_reap(plan->holder);
-	plan->holder = 0;
-}
-
 void plan_free(struct plan *plan)
 {
 	struct arena arena;
 
 	if (!plan)
 		return;
-	plan_settle(plan);
 	limits_forget(&plan->limits);
 	for (size_t i = 0; i < plan->steps_n; i++)
 		close_fd(&plan->steps[i].tree_fd);

@@ -148,7 +148,6 @@ struct plan {
 	struct plan_limits limits;
 
 	cpu_set_t cpus;			/* of the command; empty: not known */
-	pid_t holder;			/* to be reaped: plan_settle() */
 	int status;			/* after a failure: LAUNCH_* */
 	/* For tests: the index of a step that is to fail, counted from 1.
 	 * Nothing in the program sets it. */

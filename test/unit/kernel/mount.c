@@ -99,15 +99,13 @@ static int idmap(void)
 	auto_fd int tree_fd = -1;
 	auto_fd int userns_fd = -1;
 	struct stat st;
-	pid_t holder;
 
 	NEED(unshare(CLONE_NEWNS) == 0);
 	tree_fd = mount_new_fs("tmpfs", small, countof(small), 0, &child_err);
 	NEED(tree_fd >= 0);
 	NEED(mkdirat(tree_fd, "d", 0755) == 0);
 	NEED(fchownat(tree_fd, "d", 1000, 1000, 0) == 0);
-	userns_fd = userns_make(&ids, &ids, &holder, &child_err);
-	userns_reap(holder);
+	userns_fd = userns_make(&ids, &ids, &child_err);
 	NEED(userns_fd >= 0);
 	NEED(mount_idmap(tree_fd, userns_fd, false, &child_err) == 0);
 	NEED(fstatat(tree_fd, "d", &st, 0) == 0 && st.st_uid == 0);
