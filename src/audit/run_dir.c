@@ -18,7 +18,7 @@
 #define SUFFIX ".jsonl"
 /* Empty files; the next runs' trails, by rename, from the last to the first. */
 #define SPARE ".next."
-enum { SPARES = 8, SPARE_NAME_MAX = sizeof SPARE + 1 };
+enum { SPARES = 32, SPARE_NAME_MAX = sizeof SPARE + 2 };
 
 int run_state_path(struct arena *a, struct sv *ret, struct err *e)
 {
@@ -158,15 +158,21 @@ static const char *spare_name(char name[SPARE_NAME_MAX], unsigned i)
 	return name;
 }
 
+static bool has_spare(int runs, unsigned i)
+{
+	char name[SPARE_NAME_MAX];
+
+	return faccessat(runs, spare_name(name, i), F_OK,
+			 AT_SYMLINK_NOFOLLOW) == 0;
+}
+
 void run_prepare(void)
 {
 	auto_fd int runs = -1;
 	char name[SPARE_NAME_MAX];
 	struct err ignored;
 
-	if (open_runs(&runs, false, &ignored) < 0 ||
-	    faccessat(runs, spare_name(name, 0), F_OK,
-		      AT_SYMLINK_NOFOLLOW) == 0)
+	if (open_runs(&runs, false, &ignored) < 0 || has_spare(runs, 0))
 		return;
 	for (unsigned i = 0; i < SPARES; i++) {
 		auto_fd int fd = make_trail(runs, spare_name(name, i),
@@ -191,14 +197,38 @@ int run_new_id(char ret_id[RUN_ID_MAX], struct err *e)
 	return 0;
 }
 
+/* By bisection, as they are taken in order. */
+static unsigned count_spares(int runs)
+{
+	unsigned low = 0, high = SPARES;
+
+	while (low < high) {
+		unsigned middle = (low + high) / 2;
+
+		if (has_spare(runs, middle))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
 static bool take_spare(int runs, const char *name)
 {
 	char spare[SPARE_NAME_MAX];
 
-	for (unsigned i = SPARES; i-- > 0;)
-		if (renameat2(runs, spare_name(spare, i), runs, name,
+	/* Another run may be faster, as often as there are spares. */
+	for (unsigned i = 0; i < SPARES; i++) {
+		unsigned n = count_spares(runs);
+
+		if (n == 0)
+			return false;
+		if (renameat2(runs, spare_name(spare, n - 1), runs, name,
 			      RENAME_NOREPLACE) == 0)
 			return true;
+		if (errno != ENOENT)
+			return false;
+	}
 	return false;
 }
 

@@ -150,7 +150,8 @@ def trails(stockade):
     order in which they are used."""
     folder = stockade.state() / "runs"
     return (sorted(folder.glob("*.jsonl")),
-            sorted(folder.glob(".next.*"), reverse=True))
+            sorted(folder.glob(".next.*"), reverse=True,
+                   key=lambda path: int(path.suffix[1:])))
 
 
 def test_a_run_leaves_the_next_ones_their_files(stockade):
