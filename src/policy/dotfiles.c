@@ -112,8 +112,12 @@ bool dotfile_is_open(struct sv name)
 bool dotfile_begins_guard(struct sv name)
 {
 	for (const char *const *at = dotfile_guards; *at; at++) {
-		struct sv guard = sv_str(*at);
+		struct sv guard;
 
+		/* Of every file in every tree that can be written. */
+		if (name.n && **at != '*' && **at != name.p[0])
+			continue;
+		guard = sv_str(*at);
 		if (glob_match_segment(sv_head(guard, sv_find(guard, '/')),
 				       name))
 			return true;
