@@ -201,3 +201,14 @@ int path_identify(int fd, struct path_identity *ret, struct err *e)
 	};
 	return 0;
 }
+
+int path_type(int fd, uint32_t *ret, struct err *e)
+{
+	struct statx stx;
+
+	if (statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE,
+		  &stx) < 0)
+		return err_sys(e, "find the type of a file");
+	*ret = stx.stx_mode & S_IFMT;
+	return 0;
+}

@@ -49,6 +49,10 @@ struct path_identity {
 };
 must_check int path_identify(int fd, struct path_identity *ret, struct err *e);
 
+/* S_IFDIR, S_IFREG, ... as it is known here: no server is asked, which may be
+ * gone. */
+must_check int path_type(int fd, uint32_t *ret, struct err *e);
+
 static inline bool path_same(const struct path_identity *a,
 			     const struct path_identity *b)
 {

@@ -30,8 +30,8 @@
 #include "own.h"
 
 enum {
-	LINKS_ENTRIES_MAX = 200000,
-	LINKS_MS_MAX = 2000,
+	LINKS_ENTRIES_MAX = 4000000,
+	LINKS_MS_MAX = 10000,
 	LINKS_CLOCK_EVERY = 1024,
 	LINKS_DEPTH_MAX = 200,
 	GUARD_DEPTH_MAX = 16,
@@ -359,9 +359,9 @@ static int search_entry(struct search *s, int dir_fd, const struct dirent *d,
 	int fd = -1;
 
 	if (++s->entries > LINKS_ENTRIES_MAX)
-		return refuse(s, "more than 200000 entries", e);
+		return refuse(s, "more than four million entries", e);
 	if (s->entries % LINKS_CLOCK_EVERY == 0 && loop_now_ms() > s->until_ms)
-		return refuse(s, "more than two seconds' worth of entries", e);
+		return refuse(s, "more than ten seconds' worth of entries", e);
 	if (d->d_type == DT_LNK)
 		return 0;
 	if (maybe_dir)

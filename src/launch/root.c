@@ -319,8 +319,8 @@ static int cover_system(struct init *in, const struct step *s, struct err *e)
 
 int root_cover(struct init *in, const struct step *s, struct err *e)
 {
-	struct path_identity now;
 	auto_fd int at_fd = -1;
+	uint32_t type;
 
 	if (s->flags & STEP_SYSTEM)
 		return cover_system(in, s, e);
@@ -329,9 +329,9 @@ int root_cover(struct init *in, const struct step *s, struct err *e)
 	if (at_fd < 0 && (s->flags & STEP_OPTIONAL) &&
 	    (e->code == ENOENT || e->code == ENOTDIR))
 		return 0;
-	if (at_fd < 0 || path_identify(at_fd, &now, e) < 0)
+	if (at_fd < 0 || path_type(at_fd, &type, e) < 0)
 		return -1;
-	return cover(in, now.type == S_IFDIR, at_fd, "", e);
+	return cover(in, type == S_IFDIR, at_fd, "", e);
 }
 
 int root_pin(struct init *in, const struct step *s, struct err *e)

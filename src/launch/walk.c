@@ -29,8 +29,8 @@
 #include "own.h"
 
 enum {
-	WALK_ENTRIES_MAX = 200000,
-	WALK_MS_MAX = 2000,
+	WALK_ENTRIES_MAX = 4000000,
+	WALK_MS_MAX = 10000,
 	WALK_DEPTH_MAX = 200,
 	WALK_COVERS_MAX = 20000,
 	WALK_CLOCK_EVERY = 1024,
@@ -305,6 +305,23 @@ static bool is_shut(const struct walk *w, int fd)
 	return !(st.st_mode & search);
 }
 
+/* The file system behind it is gone: a server, or a FUSE daemon that ended. */
+static bool is_gone(int code)
+{
+	switch (code) {
+	case EIO:
+	case EREMOTEIO:
+	case ESTALE:
+	case ENOTCONN:
+	case ECONNABORTED:
+	case ETIMEDOUT:
+	case EHOSTDOWN:
+	case EHOSTUNREACH:
+		return true;
+	}
+	return false;
+}
+
 static int descend(struct walk *w, int dir_fd, const struct entry *entry,
 		   unsigned look, struct err *e)
 {
@@ -323,7 +340,7 @@ static int descend(struct walk *w, int dir_fd, const struct entry *entry,
 		    O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
 	if (fd >= 0 && !is_shut(w, fd))
 		return walk_dir(w, fd, look, e);
-	if (fd >= 0 || errno == EACCES || errno == EPERM) {
+	if (fd >= 0 || errno == EACCES || errno == EPERM || is_gone(errno)) {
 		close_fd(&fd);
 		return cover(w, entry->path, SV("an unreadable directory"), e);
 	}
@@ -349,9 +366,9 @@ static int walk_entry(struct walk *w, int dir_fd, struct entry *entry,
 	int masked;
 
 	if (++w->entries > WALK_ENTRIES_MAX)
-		return refuse(w, "more than 200000 entries", e);
+		return refuse(w, "more than four million entries", e);
 	if (w->entries % WALK_CLOCK_EVERY == 0 && loop_now_ms() > w->until_ms)
-		return refuse(w, "more than two seconds' worth of entries", e);
+		return refuse(w, "more than ten seconds' worth of entries", e);
 	if (look & LOOK_SOCKETS)
 		return git_entry(w, dir_fd, entry, look, e);
 	entry->area = area_of(w, entry->path);

@@ -1,9 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Grants by pattern, by link, and of what may be missing."""
+import ctypes
 import os
+import pathlib
 import socket
+import subprocess
+import tempfile
 
 import pytest
+
+from conftest import PROGRAM, Stockade, as_root
 
 
 @pytest.fixture
@@ -78,6 +84,49 @@ def test_an_unreadable_directory_is_no_obstacle(stockade, home):
     result = stockade.sh("cat ~/x1/y", flags=["--read", "~/x*/y"])
     shut.chmod(0o755)
     assert result.ok().out == "1"
+
+
+@pytest.fixture
+def dead_mount():
+    """A user's tree in which the daemon of a FUSE mount has ended.  Root cannot
+    be tested so: such a file system does not map owners."""
+    uid, libc = 3211, ctypes.CDLL(None, use_errno=True)
+    if not os.path.exists("/dev/fuse") or not all(
+            os.stat(folder).st_mode & 1
+            for folder in pathlib.Path(PROGRAM).parents):
+        pytest.skip("needs /dev/fuse and programs within reach of all")
+    with tempfile.TemporaryDirectory(prefix="dead.") as base:
+        os.chmod(base, 0o755)
+        them = Stockade(pathlib.Path(base))
+        them.dead = them.cwd / "a" / "dead"
+        them.dead.mkdir(parents=True)
+        (them.cwd / "a" / "file").write_text("alive")
+        for folder, _, _ in os.walk(base):
+            os.chown(folder, uid, uid)
+        daemon = os.open("/dev/fuse", os.O_RDWR)
+        options = f"fd={daemon},rootmode=40000,user_id={uid},group_id={uid}"
+        if libc.mount(b"dead", bytes(them.dead), b"fuse.dead", 0,
+                      options.encode()):
+            pytest.fail(os.strerror(ctypes.get_errno()))
+        os.close(daemon)
+        them.native = lambda *argv: subprocess.run(
+            argv, cwd=them.cwd, env=them.env, user=uid, group=uid,
+            extra_groups=[], check=False, stdin=subprocess.DEVNULL,
+            capture_output=True, text=True)
+        try:
+            yield them
+        finally:
+            libc.umount2(bytes(them.dead), 2)
+
+
+@as_root
+@pytest.mark.parametrize("flags", [[], ["--write", "."]])
+def test_a_mount_that_is_dead_is_no_obstacle(dead_mount, flags):
+    script = "/bin/sh", "-c", "cat a/file; ls a/dead"
+    assert "not connected" in dead_mount.native(*script).stderr
+    done = dead_mount.native(*dead_mount.argv(*script, flags=flags))
+    assert done.stdout == "alive", done
+    assert "Permission denied" in done.stderr
 
 
 @pytest.mark.parametrize("word", ["read", "write"])
