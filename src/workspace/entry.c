@@ -11,7 +11,7 @@
 #include "own.h"
 #include "path.h"
 
-enum { NAMES_MAX = 64 << 10, REMOVE_DEPTH_MAX = 100 };
+enum { NAMES_MAX = 64 << 10, REMOVE_DEPTH_MAX = 8, PARKED_MAX = 48 };
 #define NOTES "user.overlay."
 #define OPAQUE NOTES "opaque"
 
@@ -99,18 +99,27 @@ static bool is_dot(const char *name)
 	return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
 }
 
+static const char *parked_name(char name[PARKED_MAX], unsigned i)
+{
+	(void)snprintf(name, PARKED_MAX, ".stockade-deep-%ld-%u",
+		       (long)getpid(), i);
+	return name;
+}
+
 /* A tree can be deeper than there are descriptors: its end is hung up at the
  * top, under a name of ours, and removed from there. */
 static int park(struct removal *r, int dir_fd, const char *name,
 		struct err *e)
 {
-	char parked[48];
+	char parked[PARKED_MAX];
 
-	(void)snprintf(parked, sizeof parked, ".stockade-deep-%ld-%u",
-		       (long)getpid(), r->parked++);
-	if (renameat(dir_fd, name, r->top_fd, parked) < 0)
-		return err_sys(e, "remove %.200s", name);
-	return 0;
+	/* An interrupted removal has left such names. */
+	do {
+		if (renameat(dir_fd, name, r->top_fd,
+			     parked_name(parked, r->parked++)) == 0)
+			return 0;
+	} while (errno == ENOTEMPTY || errno == EEXIST || errno == ENOTDIR);
+	return err_sys(e, "remove %.200s", name);
 }
 
 static int remove_below(struct removal *r, int dir_fd, const char *name,
@@ -164,11 +173,9 @@ int entry_remove(int dir_fd, const char *name, struct err *e)
 	if (remove_one(&r, dir_fd, name, e) < 0)
 		return -1;
 	for (unsigned i = 0; i < r.parked; i++) {
-		char parked[48];
+		char parked[PARKED_MAX];
 
-		(void)snprintf(parked, sizeof parked, ".stockade-deep-%ld-%u",
-			       (long)getpid(), i);
-		if (remove_one(&r, dir_fd, parked, e) < 0)
+		if (remove_one(&r, dir_fd, parked_name(parked, i), e) < 0)
 			return -1;
 	}
 	return 0;
