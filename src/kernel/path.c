@@ -86,10 +86,6 @@ static int make_dir(int at_fd, struct sv name, struct err *e)
 {
 	char text[PATH_MAX];
 
-	if (sv_eq(name, SV(".."))) {
-		errno = EINVAL;
-		return err_sys(e, "make a directory called ..");
-	}
 	if (copy(text, name, e) < 0)
 		return -1;
 	if (mkdirat(at_fd, text, 0755) < 0 && errno != EEXIST)
@@ -97,18 +93,49 @@ static int make_dir(int at_fd, struct sv name, struct err *e)
 	return path_open_exact(at_fd, name, O_PATH | O_DIRECTORY, e);
 }
 
+/* What of path is there already, usually all but its last name: opened, and what
+ * is not, in *rest. */
+static int open_existing(int root_fd, struct sv path, struct sv *rest,
+			 struct err *e)
+{
+	struct sv head = path;
+
+	while (head.n) {
+		int fd = resolve(root_fd, head, O_PATH | O_DIRECTORY,
+				 RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS, e);
+
+		*rest = sv_from(path, head.n);
+		if (fd >= 0)
+			return fd;
+		if (e->code != ENOENT)
+			break;
+		while (head.n && head.p[head.n - 1] != '/')
+			head.n--;
+		while (head.n && head.p[head.n - 1] == '/')
+			head.n--;
+	}
+	*rest = path;
+	return path_open_exact(root_fd, SV("."), O_PATH | O_DIRECTORY, e);
+}
+
+static bool climbs(struct sv path)
+{
+	for (struct sv name = next(&path); name.n; name = next(&path))
+		if (sv_eq(name, SV("..")))
+			return true;
+	return false;
+}
+
 int path_make_dirs(int root_fd, struct sv path, struct err *e)
 {
-	struct sv rest = path;
-	struct err ignored;
-	/* One call for what is there already, which is the usual case. */
-	auto_fd int fd = resolve(root_fd, path, O_PATH | O_DIRECTORY,
-				 RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS,
-				 &ignored);
+	auto_fd int fd = -1;
+	struct sv rest;
 
-	if (fd >= 0)
-		return steal_fd(&fd);
-	fd = path_open_exact(root_fd, SV("."), O_PATH | O_DIRECTORY, e);
+	if (climbs(path)) {
+		errno = EINVAL;
+		return err_sys(e, "make %.*s, which has ..", SV_FMT(path));
+	}
+	fd = open_existing(root_fd, path, &rest, e);
 	if (fd < 0)
 		return -1;
 	for (struct sv name = next(&rest); name.n; name = next(&rest)) {
