@@ -118,8 +118,8 @@ struct sandbox {
 /* All five: on failure call sandbox_kill(), then report. */
 must_check int sandbox_start(const struct plan *plan, struct sandbox *ret,
 			     struct err *e);
-/* After plan_build(). */
-must_check int sandbox_build(const struct plan *plan, struct sandbox *sb,
+/* After plan_build(); takes the trees that the plan holds. */
+must_check int sandbox_build(struct plan *plan, struct sandbox *sb,
 			     struct err *e);
 /* Brings tcp_fd and dns_fd. */
 must_check int sandbox_network(struct sandbox *sb, struct err *e);

@@ -212,8 +212,20 @@ int sandbox_start(const struct plan *plan, struct sandbox *ret, struct err *e)
 	return rc;
 }
 
+/* Whose they are now: the last to close one waits for the kernel to forget it. */
+static int hand_over(int control_fd, const struct control_note *note,
+		     const int *fds, size_t n, struct err *e)
+{
+	int rc = n ? control_send_fds(control_fd, note, fds, n, e) :
+		     control_send(control_fd, note, SV(""), e);
+
+	for (size_t i = 0; i < n; i++)
+		(void)close(fds[i]);
+	return rc;
+}
+
 /* The plan with the trees that it holds, some at a time. */
-static int send_plan(const struct plan *plan, int control_fd, struct err *e)
+static int send_plan(struct plan *plan, int control_fd, struct err *e)
 {
 	struct control_note note = { .kind = CONTROL_TREES };
 	int fds[CONTROL_FDS_MAX];
@@ -223,18 +235,17 @@ static int send_plan(const struct plan *plan, int control_fd, struct err *e)
 		if (!(plan->steps[i].flags & STEP_TREE))
 			continue;
 		if (n == CONTROL_FDS_MAX) {
-			if (control_send_fds(control_fd, &note, fds, n, e) < 0)
+			if (hand_over(control_fd, &note, fds, n, e) < 0)
 				return -1;
 			n = 0;
 		}
-		fds[n++] = plan->steps[i].tree_fd;
+		fds[n++] = steal_fd(&plan->steps[i].tree_fd);
 	}
 	note.kind = CONTROL_PLAN;
-	return n ? control_send_fds(control_fd, &note, fds, n, e) :
-		   control_send(control_fd, &note, SV(""), e);
+	return hand_over(control_fd, &note, fds, n, e);
 }
 
-int sandbox_build(const struct plan *plan, struct sandbox *sb, struct err *e)
+int sandbox_build(struct plan *plan, struct sandbox *sb, struct err *e)
 {
 	/* Where pid 1 has failed already, its last note will say why. */
 	return send_plan(plan, sb->control_fd, e) < 0 && e->code != EPIPE ?
