@@ -6,7 +6,7 @@ _stockade() {
 	local verb=${COMP_WORDS[1]} i
 	local statements="--read --write --show --hide --guard --cache --env --allow
 		--ask --deny --reach --secret --roots --device --publish
-		--limit --profile --workspace"
+		--limit --profile --workspace --terminal"
 
 	COMPREPLY=()
 	if [ "$COMP_CWORD" = 1 ]; then
@@ -48,6 +48,9 @@ _stockade() {
 		return ;;
 	--workspace)
 		mapfile -t COMPREPLY < <(compgen -W "direct overlay" -- "$cur")
+		return ;;
+	--terminal)
+		mapfile -t COMPREPLY < <(compgen -W "exact filter" -- "$cur")
 		return ;;
 	esac
 	case $verb in

@@ -26,6 +26,7 @@ for rule in env allow ask deny reach secret publish limit
     complete -c stockade -n $takes_policy -l $rule -x
 end
 complete -c stockade -n $takes_policy -l workspace -x -a 'direct overlay'
+complete -c stockade -n $takes_policy -l terminal -x -a 'exact filter'
 complete -c stockade -n '__fish_seen_subcommand_from diff' -l patch -d 'what differs in files'
 complete -c stockade -n '__fish_seen_subcommand_from apply' -l guarded -d 'also what runs something later'
 complete -c stockade -n '__fish_seen_subcommand_from run' -l explain -d 'print the plan, run nothing'

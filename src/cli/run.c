@@ -286,6 +286,7 @@ static int open_terminal(struct run *r, struct err *e)
 			  steal_fd(&r->sandbox.pty_fd), e) < 0)
 		return -1;
 	r->terminal.count = &r->bounds.output;
+	r->terminal.filtered = r->policy.screen == SCREEN_FILTER;
 	return 0;
 }
 

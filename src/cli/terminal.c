@@ -19,7 +19,7 @@
 
 #include "own.h"
 
-enum { RELAY_MAX = 65536, DRAIN_MS = 1000 };
+enum { RELAY_MAX = 65536, FILTER_MAX = 16384, DRAIN_MS = 1000 };
 
 static bool in_foreground(const struct terminal *t)
 {
@@ -41,8 +41,8 @@ static void update_watches(struct terminal *t)
 /* False when nothing more will come. */
 static bool fill(int fd, struct buf *b)
 {
-	char *at = b->n < RELAY_MAX ? buf_reserve(b, RELAY_MAX - b->n) : NULL;
-	ssize_t n = at ? read(fd, at, RELAY_MAX - b->n) : 0;
+	char *at = b->n < b->max ? buf_reserve(b, b->max - b->n) : NULL;
+	ssize_t n = at ? read(fd, at, b->max - b->n) : 0;
 
 	if (!at)
 		return true;	/* no room now */
@@ -51,13 +51,33 @@ static bool fill(int fd, struct buf *b)
 	return n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR));
 }
 
+static bool fill_filtered(struct terminal *t, size_t *taken)
+{
+	bool more;
+
+	*taken = 0;
+	/* What was held before comes out with it: there is room for both. */
+	if (RELAY_MAX - t->to_user.n < FILTER_MAX + ESCAPE_HELD)
+		return true;
+	buf_reset(&t->unfiltered);
+	more = fill(t->pty_fd, &t->unfiltered);
+	*taken = output_take(t->count, t->unfiltered.n);
+	escape_filter(&t->filter, sv_head(buf_sv(&t->unfiltered), *taken),
+		      &t->to_user);
+	return more;
+}
+
 /* What the command has put out: no more of it than it may. */
-static bool fill_from_pty(struct terminal *t)
+static bool fill_from_pty(struct terminal *t, size_t *taken)
 {
 	size_t before = t->to_user.n;
-	bool more = fill(t->pty_fd, &t->to_user);
+	bool more;
 
-	t->to_user.n = before + output_take(t->count, t->to_user.n - before);
+	if (t->filtered)
+		return fill_filtered(t, taken);
+	more = fill(t->pty_fd, &t->to_user);
+	*taken = output_take(t->count, t->to_user.n - before);
+	t->to_user.n = before + *taken;
 	return more;
 }
 
@@ -88,10 +108,11 @@ static void on_user(struct watch *w, uint32_t events)
 static void on_pty(struct watch *w, uint32_t events)
 {
 	struct terminal *t = container_of(w, struct terminal, pty);
+	size_t taken;
 
 	/* EIO: nothing inside has the terminal open, now or ever again. */
 	if ((events & (EPOLLIN | EPOLLHUP | EPOLLERR)) &&
-	    !fill_from_pty(t))
+	    !fill_from_pty(t, &taken))
 		loop_forget(t->loop, &t->pty);
 	flush(t->user_fd, &t->to_user);
 	flush(t->pty_fd, &t->to_pty);
@@ -195,6 +216,7 @@ int terminal_open(struct terminal *t, struct loop *loop, const int stdio[3],
 		.loop = loop, .user_fd = -1, .pty_fd = pty_fd,
 		.user = { .fd = -1 }, .pty = { .fd = -1 },
 		.to_user = buf_new(RELAY_MAX), .to_pty = buf_new(RELAY_MAX),
+		.unfiltered = buf_new(FILTER_MAX),
 	};
 	if (set_up(t, stdio, e) == 0)
 		return 0;
@@ -245,9 +267,8 @@ static void drain(struct terminal *t)
 
 	while (loop_now_ms() < until) {
 		struct pollfd out = { .fd = t->user_fd, .events = POLLOUT };
-		size_t before = t->to_user.n;
-		bool more = fill_from_pty(t) &&
-			    t->to_user.n > before;
+		size_t taken = 0;
+		bool more = fill_from_pty(t, &taken) && taken;
 
 		flush(t->user_fd, &t->to_user);
 		if (t->to_user.n)
@@ -271,5 +292,6 @@ void terminal_close(struct terminal *t)
 	close_fd(&t->pty_fd);
 	buf_free(&t->to_user);
 	buf_free(&t->to_pty);
+	buf_free(&t->unfiltered);
 	t->loop = NULL;
 }

@@ -14,6 +14,9 @@
  *	terminal_close()	after sandbox_kill(): what the command still
  *				wrote goes out, and the mode comes back
  *
+ * What the command prints passes exactly, or through a filter (escape.h).  What
+ * is typed always passes exactly.
+ *
  * A process in the background leaves the mode alone and reads nothing until a
  * SIGCONT finds it in the foreground.  So does one whose output is a pipe: the
  * terminal is the pager's at the other end.
@@ -22,6 +25,7 @@
 #define CLI_TERMINAL_H
 
 #include "buf.h"
+#include "escape.h"
 #include "loop.h"
 #include "output_count.h"
 #include "pty.h"
@@ -38,6 +42,9 @@ struct terminal {
 	struct watch user, pty;
 	struct buf to_user, to_pty;
 	struct output_count *count;	/* borrowed; set after opening */
+	bool filtered;			/* the same */
+	struct escape_filter filter;
+	struct buf unfiltered;
 };
 
 /* stdio are the caller's 0, 1 and 2, one of which is a terminal.  Takes

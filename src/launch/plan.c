@@ -127,8 +127,10 @@ static void plan_end(struct builder *b)
 		     SV("the working directory"));
 	b->plan->built = b->plan->steps_n;
 	add(b, STEP_HOLD, "what is covered and guarded has to stay so");
-	add(b, STEP_PTY, b->plan->wants_pty ?
-	    "a session with a terminal of its own" : "a session of its own");
+	add(b, STEP_PTY, !b->plan->wants_pty ? "a session of its own" :
+	    b->policy->screen == SCREEN_FILTER ?
+	    "a session with a terminal of its own, and its output filtered" :
+	    "a session with a terminal of its own");
 	if (b->plan->wants_pty)
 		add(b, STEP_REPORT, "the terminal's other side to the parent");
 	add(b, STEP_LANDLOCK, "this root only; written where granted");

@@ -206,6 +206,15 @@ static void put_workspace(struct json *j, const struct policy *p)
 	put_origin(j, &p->workspace_origin);
 }
 
+static void put_screen(struct json *j, const struct policy *p)
+{
+	if (!p->screen)
+		return;
+	json_open(j, '{');
+	json_put_sv(j, "word", text_form_screen_word(p->screen));
+	put_origin(j, &p->screen_origin);
+}
+
 #define PUT_ARRAY(j, key, items, n, put)                                 \
 	do {                                                             \
 		json_key((j), (key));                                    \
@@ -242,6 +251,10 @@ void policy_json(const struct policy *p, struct buf *out)
 	json_key(&j, "workspace");
 	json_open(&j, '[');
 	put_workspace(&j, p);
+	json_close(&j, ']');
+	json_key(&j, "terminal");
+	json_open(&j, '[');
+	put_screen(&j, p);
 	json_close(&j, ']');
 	json_close(&j, '}');
 	buf_putc(out, '\n');

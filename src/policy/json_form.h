@@ -15,7 +15,9 @@
  *	  "syscalls": [{ "word": "strict" },
  *		       { "word": "file", "path": "/p.json", "optional": true },
  *		       { "word": "debug" }],
- *	  "limits": [{ "word": "time", "value": "30m" }] }
+ *	  "limits": [{ "word": "time", "value": "30m" }],
+ *	  "workspace": [{ "word": "overlay" }],
+ *	  "terminal": [{ "word": "filter" }] }
  *
  * Each entry may have an "origin", for people.  No methods means any method;
  * what is false or empty is left out.

@@ -369,12 +369,13 @@ static void read_limit(struct entry *n)
 	add_word(n, text_of(n, n->object, "value", true));
 }
 
-static void read_workspace(struct entry *n)
+/* A statement of one word behind the first. */
+static void read_choice(struct entry *n)
 {
 	static const char *const keys[] = { "word", "origin", NULL };
 
 	check_keys(n, keys);
-	add_first(n, SV("workspace"));
+	add_first(n, sv_str(n->section));
 	add_word(n, text_of(n, n->object, "word", true));
 }
 
@@ -505,7 +506,7 @@ static const struct section {
 	{ "roots", read_roots }, { "secrets", read_secret },
 	{ "devices", read_device }, { "publish", read_publish },
 	{ "syscalls", read_syscalls }, { "limits", read_limit },
-	{ "workspace", read_workspace },
+	{ "workspace", read_choice }, { "terminal", read_choice },
 };
 
 static int read_section(struct policy *p, const struct policy_source *s,

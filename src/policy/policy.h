@@ -164,6 +164,9 @@ struct limit {
 };
 /* Where what is written goes: to the host at once, or held for `apply`. */
 enum workspace { WORKSPACE_UNSAID = 0, WORKSPACE_DIRECT, WORKSPACE_OVERLAY };
+/* What of the command's output the person's terminal gets: all of it, or not
+ * what it would act upon. */
+enum screen { SCREEN_UNSAID = 0, SCREEN_EXACT, SCREEN_FILTER };
 
 struct policy {
 	struct arena arena;
@@ -197,6 +200,8 @@ struct policy {
 	struct origin debug_origin;
 	enum workspace workspace;	/* unsaid is direct */
 	struct origin workspace_origin;
+	enum screen screen;		/* unsaid is exact */
+	struct origin screen_origin;
 };
 
 void policy_free(struct policy *p);

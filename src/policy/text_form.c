@@ -70,6 +70,11 @@ struct sv text_form_workspace_word(enum workspace said)
 	return said == WORKSPACE_OVERLAY ? SV("overlay") : SV("direct");
 }
 
+struct sv text_form_screen_word(enum screen said)
+{
+	return said == SCREEN_FILTER ? SV("filter") : SV("exact");
+}
+
 int text_form_order(struct sv a, struct sv b)
 {
 	size_t n = a.n < b.n ? a.n : b.n;
@@ -341,4 +346,8 @@ void policy_print(const struct policy *p, struct buf *out, bool origins)
 		put_line(out, p->workspace == WORKSPACE_OVERLAY ?
 			 SV("workspace overlay") : SV("workspace direct"),
 			 &p->workspace_origin, origins);
+	if (p->screen)
+		put_line(out, p->screen == SCREEN_FILTER ?
+			 SV("terminal filter") : SV("terminal exact"),
+			 &p->screen_origin, origins);
 }

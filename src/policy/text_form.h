@@ -31,6 +31,7 @@ void text_form_target(struct buf *b, struct sv host, uint16_t port,
 /* The words of the language for these. */
 struct sv text_form_grant_word(enum grant_kind kind);
 struct sv text_form_workspace_word(enum workspace said);
+struct sv text_form_screen_word(enum screen said);
 struct sv text_form_effect_word(enum verdict effect);
 
 /* <0, 0, >0: bytewise, the shorter first. */

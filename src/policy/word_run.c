@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* env, profile, workspace, isolation, debug: statements about the run. */
+/* env, profile, workspace, terminal, isolation, debug: statements about the run. */
 #include "own.h"
 #include "text_form.h"
 #include "words.h"
@@ -121,6 +121,18 @@ static int parse_only(const struct statement *s, struct sv only,
 	return 0;
 }
 
+/* Two statements that cannot both hold. */
+static int refuse_another(const struct statement *s, const struct word *w,
+			  const char *what, const struct origin *first,
+			  struct err *e)
+{
+	auto_buf struct buf b = buf_new(256);
+
+	origin_put(&b, first);
+	return statement_error(s, w, e, "another %s is set already (%.*s)",
+			       what, SV_FMT(buf_sv(&b)));
+}
+
 int word_workspace(const struct statement *s, struct policy *p, struct err *e)
 {
 	const struct word *w = statement_word(s, 1, "`direct` or `overlay`", e);
@@ -136,17 +148,35 @@ int word_workspace(const struct statement *s, struct policy *p, struct err *e)
 		return statement_error(s, w, e,
 			"expected `direct` or `overlay`, found \"%.*s\"",
 			WORD_FMT(w->text));
-	if (p->workspace && p->workspace != said) {
-		auto_buf struct buf b = buf_new(256);
-
-		origin_put(&b, &p->workspace_origin);
-		return statement_error(s, w, e,
-			"another workspace is set already (%.*s)",
-			SV_FMT(buf_sv(&b)));
-	}
+	if (p->workspace && p->workspace != said)
+		return refuse_another(s, w, "workspace", &p->workspace_origin,
+				      e);
 	if (!p->workspace)
 		p->workspace_origin = s->origin;
 	p->workspace = said;
+	return 0;
+}
+
+int word_terminal(const struct statement *s, struct policy *p, struct err *e)
+{
+	const struct word *w = statement_word(s, 1, "`exact` or `filter`", e);
+	enum screen said;
+
+	if (!w || statement_end(s, 2, e) < 0)
+		return -1;
+	if (sv_eq(w->text, SV("exact")))
+		said = SCREEN_EXACT;
+	else if (sv_eq(w->text, SV("filter")))
+		said = SCREEN_FILTER;
+	else
+		return statement_error(s, w, e,
+			"expected `exact` or `filter`, found \"%.*s\"",
+			WORD_FMT(w->text));
+	if (p->screen && p->screen != said)
+		return refuse_another(s, w, "terminal", &p->screen_origin, e);
+	if (!p->screen)
+		p->screen_origin = s->origin;
+	p->screen = said;
 	return 0;
 }
 

@@ -39,7 +39,7 @@ word_parser word_secret;
 word_parser word_device, word_publish;
 word_parser word_socket;	/* of word_reach */
 word_parser word_env, word_limit, word_profile, word_workspace,
-	word_isolation, word_debug;
+	word_terminal, word_isolation, word_debug;
 
 /* NAME as a shell could set it. */
 bool words_is_variable(struct sv v);

@@ -22,7 +22,7 @@ static const char everything[] =
 	"limit time 30m\n"
 	"limit? memory 64M\n"
 	"limit cpu 1.5\n"
-	"limit file-size 1M\nworkspace overlay\n";
+	"limit file-size 1M\nworkspace overlay\nterminal filter\n";
 
 static void test_json_form_reads_back_as_the_same(void)
 {

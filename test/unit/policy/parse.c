@@ -66,6 +66,8 @@ static const struct {
 	  "limit file-size 1M\nlimit disk 2G\nlimit output 10M" },
 	{ "workspace direct\nisolation native", "workspace direct" },
 	{ "workspace overlay\nworkspace overlay", "workspace overlay" },
+	{ "terminal exact", "terminal exact" },
+	{ "terminal filter\nterminal filter", "terminal filter" },
 	{ "", "" },
 	{ "# nothing", "" },
 };
@@ -118,6 +120,9 @@ static const struct {
 	{ "workspace overlays", "expected `direct` or `overlay`" },
 	{ "workspace", "`direct` or `overlay` is missing" },
 	{ "workspace direct\nworkspace overlay", "another workspace" },
+	{ "terminal filtered", "expected `exact` or `filter`" },
+	{ "terminal", "`exact` or `filter` is missing" },
+	{ "terminal exact\nterminal filter", "another terminal" },
 	{ "isolation gvisor", "cannot enforce `gvisor` yet" },
 	{ "limit io 50M", "cannot enforce `io` yet" },
 	{ "limit upload 50M", "cannot enforce `upload` yet" },
