@@ -66,21 +66,28 @@ static void on_closed(struct channel *c, const struct err *e)
 	stop(e);
 }
 
+static int on_socket(struct msg *m, uint32_t conn, uint32_t id,
+		     struct sv error, struct err *e)
+{
+	struct stream *s = stream_find(conn);
+
+	if ((m->n_fds == 0) == (error.n == 0))
+		return err_kind(e, ERR_PROTO, "malformed %s",
+				msg_name(m->kind));
+	/* The agent may have hung up meanwhile: the socket is closed. */
+	if (s && s->exchange && s->exchange->id == id)
+		exchange_socket(s->exchange,
+				m->n_fds ? steal_fd(&m->fds[0]) : -1, error);
+	return 0;
+}
+
 static int on_resolve(struct channel *c, struct msg *m, struct err *e)
 {
-	struct stream *s;
-
 	(void)c;
-	if (m->kind != MSG_SOCKET ||
-	    (m->n_fds == 0) == (m->SOCKET.error.n == 0))
-		return err_kind(e, ERR_PROTO, "malformed SOCKET");
-	s = stream_find(m->SOCKET.conn);
-	/* The agent may have hung up meanwhile: the socket is closed. */
-	if (s && s->exchange && s->exchange->id == m->SOCKET.id)
-		exchange_socket(s->exchange,
-				m->n_fds ? steal_fd(&m->fds[0]) : -1,
-				m->SOCKET.error);
-	return 0;
+	if (m->kind != MSG_SOCKET)
+		return err_kind(e, ERR_PROTO, "unexpected %s",
+				msg_name(m->kind));
+	return on_socket(m, m->SOCKET.conn, m->SOCKET.id, m->SOCKET.error, e);
 }
 
 static int on_vault(struct channel *c, struct msg *m, struct err *e)
@@ -164,6 +171,9 @@ static int on_warden(struct channel *c, struct msg *m, struct err *e)
 				     steal_fd(&m->fds[0]), e);
 	else if (m->kind == MSG_EXCHANGE)
 		failed = on_exchange(&m->EXCHANGE, e);
+	else if (m->kind == MSG_LOCAL)
+		failed = on_socket(m, m->LOCAL.conn, m->LOCAL.id,
+				   m->LOCAL.error, e);
 	else
 		failed = err_kind(e, ERR_PROTO, "unexpected %s",
 				  msg_name(m->kind));

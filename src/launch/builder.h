@@ -80,6 +80,8 @@ must_check int grants_plan(struct builder *b, struct err *e);
 /* Of grants_plan(): a `reach unix:PATH`. */
 must_check int sockets_add(struct builder *b, const struct grant *g,
 			   struct err *e);
+/* ... and those of `reach NAME via unix:PATH`, after areas_settle(). */
+must_check int sockets_check_reach(struct builder *b, struct err *e);
 must_check int caches_plan(struct builder *b, struct err *e);
 must_check int caches_check(const struct builder *b, struct err *e);
 must_check int refusals_check(struct builder *b, struct err *e);

@@ -211,7 +211,7 @@ int grants_plan(struct builder *b, struct err *e)
 	if (caches_plan(b, e) < 0)
 		return -1;
 	areas_settle(b);
-	return 0;
+	return sockets_check_reach(b, e);
 }
 
 /* Canonical as far as it exists; what does not may be made later, there. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `reach unix:PATH`: a socket of the host that is there inside.
+ * `reach unix:PATH`: a socket of the host that is there inside, and `reach NAME
+ * via unix:PATH`: one that requests to a name are sent to.
  *
  * Who listens at it acts with the rights of whoever started it, for whoever
  * connects.  For a database that is the meaning; for others below it is a shell
@@ -65,13 +66,13 @@ static const struct {
 	{ "/**/.vscode-server/**", "an editor, which runs programs" },
 };
 
-static int refuse_equal(const struct grant *g, struct sv path, struct err *e)
+static int refuse_equal(struct sv text, struct sv path, struct err *e)
 {
 	for (size_t i = 0; i < countof(equal); i++)
 		if (glob_match(sv_str(equal[i].pattern), path))
 			return err_kind(e, ERR_POLICY, "%.*s: %s listens there, "
 					"which equals access to the host; no "
-					"statement opens it", SV_FMT(g->text),
+					"statement opens it", SV_FMT(text),
 					equal[i].what);
 	return 0;
 }
@@ -92,7 +93,48 @@ int sockets_add(struct builder *b, const struct grant *g, struct err *e)
 		return err_kind(e, ERR_POLICY, "%.*s: %.*s is no socket",
 				SV_FMT(g->text), SV_FMT(area->path));
 	if (grants_check_place(g, area->path, e) < 0 ||
-	    refuse_equal(g, g->path, e) < 0)
+	    refuse_equal(g->text, g->path, e) < 0)
 		return -1;
-	return refuse_equal(g, area->path, e);
+	return refuse_equal(g->text, area->path, e);
+}
+
+/*
+ * What listens there may start later, or again, so it is opened by its name for
+ * every connection: the name is one that leads there without links, and that
+ * nothing inside can give to another socket.
+ */
+static int check_via(struct builder *b, const struct reach *r, struct err *e)
+{
+	struct path_identity is;
+	struct err why;
+	auto_fd int fd = path_open_exact(AT_FDCWD, r->socket, O_PATH, &why);
+
+	if (fd < 0 && why.code == ELOOP)
+		return err_kind(e, ERR_POLICY, "%.*s: there is a link in this "
+				"path; name the place it leads to",
+				SV_FMT(r->text));
+	if (fd < 0 && why.code != ENOENT)
+		return err_kind(e, ERR_POLICY, "%.*s: %s", SV_FMT(r->text),
+				why.msg);
+	if (fd >= 0 && path_identify(fd, &is, e) < 0)
+		return -1;
+	if (fd >= 0 && is.type != S_IFSOCK)
+		return err_kind(e, ERR_POLICY, "%.*s: that is no socket",
+				SV_FMT(r->text));
+	for (size_t i = 0; i < b->areas_n; i++)
+		if (b->areas[i].kind == AREA_NAMED && b->areas[i].write &&
+		    area_contains(b->areas[i].path, r->socket))
+			return err_kind(e, ERR_POLICY, "%.*s: the command can "
+					"write there, and so be what listens",
+					SV_FMT(r->text));
+	return refuse_equal(r->text, r->socket, e);
+}
+
+int sockets_check_reach(struct builder *b, struct err *e)
+{
+	for (size_t i = 0; i < b->policy->reaches_n; i++)
+		if (b->policy->reaches[i].socket.p &&
+		    check_via(b, &b->policy->reaches[i], e) < 0)
+			return -1;
+	return 0;
 }

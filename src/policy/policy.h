@@ -72,6 +72,7 @@ struct reach {
 	struct sv host;
 	uint16_t port;		/* 0: every allowed port of the name */
 	struct sv via;		/* "127.0.0.1:80", "[::1]:80", "unix:/run/x" */
+	struct sv socket;	/* the path in it; .p NULL with an address */
 	struct origin origin;
 	struct sv text;
 };

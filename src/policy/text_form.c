@@ -120,18 +120,28 @@ static void put_path(struct buf *b, struct sv path, bool is_glob,
 	text_form_word(b, written);
 }
 
-/* The word is one, with the path in it. */
-static int socket_text(struct grant *g, struct arena *a)
+/* One word, with the path in it. */
+static int socket_word(struct sv path, struct arena *a, struct sv *ret)
 {
-	struct filepath f = { .path = g->path };
+	struct filepath f = { .path = path };
 	struct sv written = filepath_written(&f, a);
-	auto_buf struct buf b = buf_new(TEXT_MAX), word = buf_new(TEXT_MAX);
+	auto_buf struct buf word = buf_new(TEXT_MAX);
 
 	buf_puts(&word, "unix:");
 	buf_put(&word, written);
+	word.full |= !written.p;
+	return keep(&word, a, ret);
+}
+
+static int socket_text(struct grant *g, struct arena *a)
+{
+	auto_buf struct buf b = buf_new(TEXT_MAX);
+	struct sv word;
+
+	if (socket_word(g->path, a, &word) < 0)
+		return -1;
 	buf_puts(&b, "reach ");
-	text_form_word(&b, buf_sv(&word));
-	b.full |= word.full || !written.p;
+	text_form_word(&b, word);
 	return keep(&b, a, &g->text);
 }
 
@@ -195,9 +205,15 @@ int text_form_reach(struct reach *r, struct arena *a)
 {
 	auto_buf struct buf b = buf_new(TEXT_MAX);
 
+	if (r->socket.p && socket_word(r->socket, a, &r->via) < 0)
+		return -1;
 	buf_puts(&b, "reach ");
 	text_form_target(&b, r->host, r->port, SV(""));
-	buf_printf(&b, " via %.*s", SV_FMT(r->via));
+	buf_puts(&b, " via ");
+	if (r->socket.p)
+		text_form_word(&b, r->via);
+	else
+		buf_put(&b, r->via);
 	return keep(&b, a, &r->text);
 }
 

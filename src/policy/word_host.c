@@ -98,27 +98,36 @@ int word_publish(const struct statement *s, struct policy *p, struct err *e)
 	return 0;
 }
 
-/* reach unix:PATH */
-int word_socket(const struct statement *s, struct policy *p, struct err *e)
+int word_socket_path(const struct statement *s, const struct word *w,
+		     struct policy *p, struct sv *ret, struct err *e)
 {
-	const struct word *w = &s->words[1];
 	struct filepath f;
 	const char *fault;
-	struct grant *g;
 
-	if (statement_end(s, 2, e) < 0)
-		return -1;
 	fault = filepath_clean(sv_from(w->text, strlen("unix:")),
 			       s->source->base, s->source->home, &p->arena, &f);
 	if (!fault && f.is_glob)
 		fault = "name the socket, without wildcards";
 	if (fault)
 		return statement_error(s, w, e, "%s", fault);
+	*ret = f.path;
+	return 0;
+}
+
+/* reach unix:PATH */
+int word_socket(const struct statement *s, struct policy *p, struct err *e)
+{
+	struct sv path;
+	struct grant *g;
+
+	if (statement_end(s, 2, e) < 0 ||
+	    word_socket_path(s, &s->words[1], p, &path, e) < 0)
+		return -1;
 	g = arena_push(&p->arena, &p->grants, &p->grants_n, &p->grants_cap);
 	if (!g)
 		return statement_full(s, e);
 	*g = (struct grant){
-		.kind = GRANT_SOCKET, .path = f.path, .origin = s->origin,
+		.kind = GRANT_SOCKET, .path = path, .origin = s->origin,
 	};
 	return text_form_grant(g, &p->arena) < 0 ? statement_full(s, e) : 0;
 }

@@ -268,8 +268,6 @@ static int parse_via(const struct statement *s, const struct word *w,
 	uint8_t address[16];
 	uint16_t port;
 
-	if (sv_starts(w->text, SV("unix:")))
-		return words_refuse(s, w, e);
 	if (host.n >= sizeof text || rest.n < 2 || rest.p[0] != ':' ||
 	    !to_port(sv_from(rest, 1), &port))
 		return statement_error(s, w, e,
@@ -321,8 +319,12 @@ int word_reach(const struct statement *s, struct policy *p, struct err *e)
 				       "expected one name, without wildcard and path");
 	r.host = t.host;
 	r.port = t.port;
-	if (parse_via(s, address, &p->arena, &r.via, e) < 0)
+	if (sv_starts(address->text, SV("unix:"))) {
+		if (word_socket_path(s, address, p, &r.socket, e) < 0)
+			return -1;
+	} else if (parse_via(s, address, &p->arena, &r.via, e) < 0) {
 		return -1;
+	}
 	if (text_form_reach(&r, &p->arena) < 0)
 		return statement_full(s, e);
 	kept = arena_push(&p->arena, &p->reaches, &p->reaches_n,

@@ -38,6 +38,10 @@ word_parser word_allow, word_ask, word_deny, word_reach;
 word_parser word_secret;
 word_parser word_device, word_publish;
 word_parser word_socket;	/* of word_reach */
+/* The path in unix:PATH. */
+must_check int word_socket_path(const struct statement *s,
+				const struct word *w, struct policy *p,
+				struct sv *ret, struct err *e);
 word_parser word_env, word_limit, word_profile, word_workspace,
 	word_terminal, word_isolation, word_debug;
 

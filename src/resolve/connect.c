@@ -3,7 +3,6 @@
 #include "connect.h"
 
 #include <stdio.h>
-#include <sys/un.h>
 
 #include "lookup.h"
 #include "own.h"
@@ -82,35 +81,11 @@ static bool parse_endpoint(struct sv via, struct address *ret, uint16_t *port)
 	return true;
 }
 
-static void dial_unix(struct attempt *t, struct sv path)
-{
-	struct sockaddr_un to = { .sun_family = AF_UNIX };
-	auto_fd int fd = -1;
-
-	if (path.n == 0 || path.p[0] != '/' || path.n >= sizeof to.sun_path ||
-	    memchr(path.p, 0, path.n)) {
-		finish(t, -1, "", "malformed socket path");
-		return;
-	}
-	memcpy(to.sun_path, path.p, path.n);
-	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	/* Completes or fails at once: EAGAIN is a full backlog. */
-	if (fd < 0 || connect(fd, (struct sockaddr *)&to, sizeof to) < 0)
-		finish(t, -1, "", race_reason(errno));
-	else
-		finish(t, fd, to.sun_path, NULL);
-}
-
 static void dial_via(struct attempt *t, struct sv via)
 {
 	static const struct addresses no_own;
-	const struct sv unix_prefix = SV("unix:");
 	struct addresses one = { .n = 1 };
 
-	if (sv_starts(via, unix_prefix)) {
-		dial_unix(t, sv_from(via, unix_prefix.n));
-		return;
-	}
 	if (!parse_endpoint(via, &one.v[0], &t->port))
 		finish(t, -1, "", "malformed endpoint");
 	else if (address_judge(&one.v[0], &no_own) == ADDRESS_METADATA)

@@ -7,12 +7,14 @@
  *	dispatch  STREAM (once a connection) and EXCHANGE to dial, VERDICT with
  *		  the other end of the stream to edge
  *	connect   dial says NEED; only for the request that was allowed, and
- *		  only a few times, resolve is told to CONNECT
+ *		  only a few times, resolve is told to CONNECT, or warden
+ *		  itself connects to the socket that the policy names
  */
 #include "exchange.h"
 
 #include <sys/random.h>
 
+#include "local.h"
 #include "own.h"
 #include "record.h"
 
@@ -157,6 +159,26 @@ int warden_on_vault(struct channel *ch, struct msg *m, struct err *e)
 	return err_kind(e, ERR_PROTO, "unexpected %s", msg_name(m->kind));
 }
 
+static int connect_local(struct warden *w, const struct msg_NEED *m,
+			 const struct reach *reach, struct err *e)
+{
+	const char *why = "";
+	auto_fd int fd = local_connect(reach->socket, &why);
+	struct msg out = { .kind = MSG_LOCAL, .LOCAL = {
+		.conn = m->conn, .id = m->id, .error = sv_str(why) } };
+	const struct msg_CONNECTED told = {
+		.conn = m->conn, .id = m->id, .address = reach->via,
+		.error = sv_str(why) };
+
+	if (fd >= 0)
+		out.fds[out.n_fds++] = fd;
+	else
+		w->denied++;
+	if (record_connected(w, &told, e) < 0)
+		return -1;
+	return channel_send(&w->dial.channel, &out, e);
+}
+
 static int on_need(struct warden *w, const struct msg_NEED *m, struct err *e)
 {
 	struct conn *c = conn_find(w, m->conn);
@@ -171,6 +193,8 @@ static int on_need(struct warden *w, const struct msg_NEED *m, struct err *e)
 				"no allowed request needs");
 	c->connects++;
 	reach = match_reach(w->policy, buf_sv(&c->host), c->port);
+	if (reach && reach->socket.p)
+		return connect_local(w, m, reach, e);
 	out.CONNECT = (struct msg_CONNECT){
 		.conn = m->conn, .id = m->id, .host = buf_sv(&c->host),
 		.port = c->port,

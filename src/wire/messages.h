@@ -72,7 +72,9 @@ enum { WIRE_FDS_MAX = 4, WIRE_SIZE_MAX = 131072, WIRE_CHUNK_MAX = 32768,
 	M(RESPONSE, DIAL, EDGE, 0, PHASE_RUN)                   \
 	M(CHUNK, DIAL, EDGE, 0, PHASE_RUN)                      \
 	M(CHUNK_END, DIAL, EDGE, 0, PHASE_RUN)                  \
-	M(FAILURE, DIAL, EDGE, 0, PHASE_RUN)
+	M(FAILURE, DIAL, EDGE, 0, PHASE_RUN)                    \
+	/* an origin at a named socket of this machine */       \
+	M(LOCAL, WARDEN, DIAL, 1, PHASE_RUN)
 
 /* Descriptors: the capturing TCP listener, the DNS socket, and with
  * `intercept` the socket to vault.  Without `intercept` TLS is refused. */
@@ -135,7 +137,7 @@ enum { WIRE_FDS_MAX = 4, WIRE_SIZE_MAX = 131072, WIRE_CHUNK_MAX = 32768,
 #define WIRE_FIELDS_EXCHANGE(F) WIRE_FIELDS_REQUEST(F) F(SV, edits, 8192)
 /* dial has no living connection for this exchange. */
 #define WIRE_FIELDS_NEED(F) F(U32, conn, 0) F(U32, id, 0)
-/* via is empty, "ADDRESS:PORT", "[ADDRESS]:PORT" or "unix:PATH". */
+/* via is empty, "ADDRESS:PORT" or "[ADDRESS]:PORT". */
 #define WIRE_FIELDS_CONNECT(F)                                            \
 	F(U32, conn, 0) F(U32, id, 0) F(SV, host, 253) F(U16, port, 0)    \
 	F(SV, via, 512)
@@ -144,6 +146,9 @@ enum { WIRE_FDS_MAX = 4, WIRE_SIZE_MAX = 131072, WIRE_CHUNK_MAX = 32768,
 	F(U32, conn, 0) F(U32, id, 0) F(SV, address, 128) F(SV, error, 256)
 /* Descriptor: the connected socket, none with an error. */
 #define WIRE_FIELDS_SOCKET(F)                                             \
+	F(U32, conn, 0) F(U32, id, 0) F(SV, error, 256)
+/* The same; warden connects to those itself. */
+#define WIRE_FIELDS_LOCAL(F)                                              \
 	F(U32, conn, 0) F(U32, id, 0) F(SV, error, 256)
 /* The exchange is over.  scrubbed counts the values masked in the response. */
 #define WIRE_FIELDS_DONE(F)                                               \

@@ -8,7 +8,7 @@
 
 static const char everything[] =
 	"read ~/x\nwrite? \"a b\"\nshow .x\nhide **/*.pem a[*]\nguard g\ncache ~/c\n"
-	"reach 'unix:/run/a b'\n"
+	"reach 'unix:/run/a b'\nreach db.local via 'unix:/run/a [*]'\n"
 	"env pass A\nenv set 'B=1 \"2\"'\n"
 	"allow GET,HEAD a.example.com:8443/x/%2Fy?q=1\nask * b.example.com\n"
 	"deny * *.c.example.com\nallow * a.example.com\n"
