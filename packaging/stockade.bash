@@ -44,7 +44,7 @@ _stockade() {
 		return ;;
 	--limit)
 		mapfile -t COMPREPLY < <(compgen -W "time memory swap \
-			processes cpu files file-size disk output" -- "$cur")
+			processes cpu io files file-size disk output" -- "$cur")
 		return ;;
 	--workspace)
 		mapfile -t COMPREPLY < <(compgen -W "direct overlay" -- "$cur")

@@ -55,6 +55,12 @@ int doctor_try_cpu(char *note, struct err *e)
 	return try_one(LIMIT_CPU, 500, SV("limit cpu"), note, e);
 }
 
+/* The disks are those of a run, which says so when one cannot be limited. */
+int doctor_try_io(char *note, struct err *e)
+{
+	return try_one(LIMIT_IO, 64 << 20, SV("limit io"), note, e);
+}
+
 int doctor_try_others(char *note, struct err *e)
 {
 	(void)e;

@@ -455,6 +455,9 @@ const struct doctor_try doctor_tries[] = {
 	{ "limit processes", false, DOCTOR_SELF, doctor_try_processes,
 	  DELEGATED },
 	{ "limit cpu", false, DOCTOR_SELF, doctor_try_cpu, DELEGATED },
+	{ "limit io", false, DOCTOR_SELF, doctor_try_io,
+	  "control groups of version 2 whose io controller this user has; "
+	  DELEGATED },
 	{ "other limits", false, DOCTOR_SELF, doctor_try_others, NULL },
 	{ 0 },
 };

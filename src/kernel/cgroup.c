@@ -16,7 +16,7 @@ enum { PATH_TEXT_MAX = 4096, TEXT_MAX = 1 << 20 };
 
 static const char *const names[CGROUP_CONTROLLERS] = {
 	[CGROUP_MEMORY] = "memory", [CGROUP_PIDS] = "pids",
-	[CGROUP_CPU] = "cpu",
+	[CGROUP_CPU] = "cpu", [CGROUP_IO] = "io",
 };
 
 const char *cgroup_controller_name(enum cgroup_controller c)
@@ -131,7 +131,7 @@ static bool is_cgroup(int fd, int version)
 						      CGROUP_SUPER_MAGIC);
 }
 
-static bool has_controller(int dir_fd, enum cgroup_controller c)
+bool cgroup_offers(int dir_fd, enum cgroup_controller c)
 {
 	auto_buf struct buf b = buf_new(4096);
 	struct err ignored;
@@ -155,7 +155,7 @@ static int open_own(struct sv groups, struct sv mounts, int version,
 		return -1;
 	fd = open(path->p, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0 || !is_cgroup(fd, version) ||
-	    (version == 2 && !has_controller(fd, c)))
+	    (version == 2 && !cgroup_offers(fd, c)))
 		return -1;
 	return steal_fd(&fd);
 }
@@ -177,6 +177,21 @@ static int check_writable(const struct cgroup_place *at, struct err *e)
 	return err_sys(e, "the control group %s", at->path);
 }
 
+/* Version 1 can throttle disks (blkio), and does so for reading and for direct
+ * and synchronous writing; what is written by way of the page cache passes. */
+static int none_has(struct sv groups, enum cgroup_controller c, struct err *e)
+{
+	struct sv path;
+
+	if (c == CGROUP_IO && own_path(groups, 1, SV("blkio"), &path))
+		return err_kind(e, ERR_UNSUPP, "disks are limited by control "
+				"groups of version 1 here, past which "
+				"everything goes that is written by way of "
+				"the page cache; only version 2 holds that");
+	return err_kind(e, ERR_UNSUPP, "this machine shows no control "
+			"group with the %s controller", names[c]);
+}
+
 int cgroup_find(enum cgroup_controller c, struct cgroup_place *ret,
 		struct err *e)
 {
@@ -195,8 +210,7 @@ int cgroup_find(enum cgroup_controller c, struct cgroup_place *ret,
 				     &path);
 	}
 	if (at.dir_fd < 0)
-		return err_kind(e, ERR_UNSUPP, "this machine shows no control "
-				"group with the %s controller", names[c]);
+		return none_has(buf_sv(&groups), c, e);
 	(void)snprintf(at.path, sizeof at.path, "%.*s", SV_FMT(buf_sv(&path)));
 	if (check_writable(&at, e) < 0) {
 		close_fd(&at.dir_fd);
@@ -256,11 +270,39 @@ int cgroup_watch_memory(int dir_fd, struct err *e)
 	return steal_fd(&event_fd);
 }
 
+/* A line for each disk: MAJOR:MINOR KEY=VALUE... */
+static int free_disks(int dir_fd, struct err *e)
+{
+	auto_buf struct buf b = buf_new(65536);
+	struct sv rest;
+	int rc = 0;
+
+	if (io_read_file(dir_fd, "io.max", &b, e) < 0)
+		return -1;
+	for (rest = buf_sv(&b); rest.n;) {
+		struct sv line = cut(&rest, '\n');
+		struct sv disk = sv_head(cut(&line, ' '), 40);
+		char text[80];
+
+		(void)snprintf(text, sizeof text, "%.*s rbps=max wbps=max",
+			       SV_FMT(disk));
+		if (cgroup_set(dir_fd, "io.max", text, e) < 0)
+			rc = -1;
+	}
+	return rc;
+}
+
 int cgroup_unthrottle(int dir_fd, struct err *e)
 {
-	if (cgroup_has(dir_fd, "cpu.cfs_quota_us"))
-		return cgroup_set(dir_fd, "cpu.cfs_quota_us", "-1", e);
-	if (cgroup_has(dir_fd, "cpu.max"))
-		return cgroup_set(dir_fd, "cpu.max", "max", e);
-	return 0;
+	int rc = 0;
+
+	if (cgroup_has(dir_fd, "io.max"))
+		rc = free_disks(dir_fd, e);
+	if (cgroup_has(dir_fd, "cpu.cfs_quota_us") &&
+	    cgroup_set(dir_fd, "cpu.cfs_quota_us", "-1", e) < 0)
+		rc = -1;
+	if (cgroup_has(dir_fd, "cpu.max") &&
+	    cgroup_set(dir_fd, "cpu.max", "max", e) < 0)
+		rc = -1;
+	return rc;
 }

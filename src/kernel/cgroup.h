@@ -24,7 +24,9 @@
 #define CGROUP_ASIDE "-self"	/* ends the name of one that was stepped into */
 
 enum cgroup_controller {
-	CGROUP_MEMORY, CGROUP_PIDS, CGROUP_CPU, CGROUP_CONTROLLERS
+	CGROUP_MEMORY, CGROUP_PIDS, CGROUP_CPU,
+	CGROUP_IO,		/* of version 2 only */
+	CGROUP_CONTROLLERS
 };
 
 const char *cgroup_controller_name(enum cgroup_controller c);
@@ -35,6 +37,9 @@ struct cgroup_place {
 	int dir_fd;		/* owned */
 	char path[256];		/* to be shown; cut where it is longer */
 };
+
+/* Version 2: may groups in there have the controller? */
+bool cgroup_offers(int dir_fd, enum cgroup_controller c);
 
 /* ERR_UNSUPP: no hierarchy has it, or this user may not make groups there. */
 must_check int cgroup_find(enum cgroup_controller c, struct cgroup_place *ret,
@@ -71,7 +76,7 @@ void cgroup_close_up_left(int dir_fd, const char *controllers);
 
 must_check int cgroup_set(int dir_fd, const char *file, const char *value,
 			  struct err *e);
-/* No limit of processors any more, where there was one. */
+/* No limit of processors and disks any more, where there was one. */
 int cgroup_unthrottle(int dir_fd, struct err *e);
 bool cgroup_has(int dir_fd, const char *file);
 /* Of a file with one number (key NULL), or lines of a key and one; 0 where it

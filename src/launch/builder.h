@@ -92,6 +92,8 @@ must_check int links_plan(struct builder *b, struct err *e);
 must_check int areas_mount(struct builder *b, struct err *e);
 must_check int overlay_plan(struct builder *b, struct err *e);
 must_check int idmap_plan(struct builder *b, struct err *e);
+/* When all mounts are known: with `limit io`, the disks below them. */
+must_check int limits_plan_io(struct builder *b, struct err *e);
 /* With `workspace overlay`: */
 bool overlay_is_asked(const struct builder *b);
 /* An OVERLAY by root, who gives pid 1 the whole mount: both layers show the

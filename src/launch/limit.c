@@ -16,6 +16,7 @@ static const struct {
 } grouped[] = {
 	{ LIMIT_MEMORY, CGROUP_MEMORY }, { LIMIT_SWAP, CGROUP_MEMORY },
 	{ LIMIT_PROCESSES, CGROUP_PIDS }, { LIMIT_CPU, CGROUP_CPU },
+	{ LIMIT_IO, CGROUP_IO },
 };
 
 /* Adds the controller to the place where it is; co-mounted ones share it. */
@@ -57,7 +58,8 @@ static int decide_one(struct plan_limits *l, size_t i, struct err *e)
 
 	if (!limit->set)
 		return 0;
-	if (add_place(l, grouped[i].controller, e) == 0)
+	if (add_place(l, grouped[i].controller, e) == 0 &&
+	    (grouped[i].kind != LIMIT_IO || limits_io_place(l, e) == 0))
 		return 0;
 	if (grouped[i].kind == LIMIT_PROCESSES) {
 		l->by_rlimit = true;
@@ -111,6 +113,9 @@ void limits_put_groups(const struct plan_limits *l, struct buf *b)
 		if (l->by_kind[grouped[i].kind].set &&
 		    !(grouped[i].kind == LIMIT_PROCESSES && l->by_rlimit))
 			put_limit(b, &l->by_kind[grouped[i].kind]);
+	for (size_t i = 0; l->by_kind[LIMIT_IO].set && i < l->disks_n; i++)
+		buf_printf(b, "%s %u:%u", i ? "," : " of disk",
+			   l->disks[i].major, l->disks[i].minor);
 	for (size_t i = 0; i < l->places_n; i++)
 		buf_printf(b, "%s %s", i ? "," : " below",
 			   l->places[i].at.path);

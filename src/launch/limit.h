@@ -3,6 +3,7 @@
  * What the run may use: from `limit` statements to groups and rlimits.
  *
  *	memory, swap, cpu	control groups, or not at all
+ *	io			one of version 2, or not at all (limit_io.c)
  *	processes		a control group; else RLIMIT_NPROC, which inside
  *				a user namespace counts that one's processes
  *	files, file-size	RLIMIT_NOFILE, RLIMIT_FSIZE
@@ -17,11 +18,12 @@
 #define LAUNCH_LIMIT_H
 
 #include "cgroup.h"
+#include "disk.h"
 #include "policy.h"
 
 #include <sys/types.h>
 
-enum { LIMITS_HIERARCHIES = CGROUP_CONTROLLERS };
+enum { LIMITS_HIERARCHIES = CGROUP_CONTROLLERS, LIMITS_DISKS_MAX = 32 };
 
 /* Part of the plan. */
 struct plan_limits {
@@ -34,6 +36,9 @@ struct plan_limits {
 		unsigned controllers;	/* 1 << enum cgroup_controller */
 	} places[LIMITS_HIERARCHIES];
 	size_t places_n;
+	/* Those below what is visible; known when the plan is built. */
+	struct disk disks[LIMITS_DISKS_MAX];
+	size_t disks_n;
 };
 
 /* Part of a running sandbox: one group in each place. */
@@ -54,6 +59,17 @@ void limits_forget(struct plan_limits *l);
 /* One line for --explain: what is limited by groups, and where. */
 void limits_put_groups(const struct plan_limits *l, struct buf *b);
 void limits_put_rlimits(const struct plan_limits *l, struct buf *b);
+
+/* limit_io.c.  The place of CGROUP_IO, which the limit needs together with the
+ * memory controller: is it good for that? */
+must_check int limits_io_place(struct plan_limits *l, struct err *e);
+/* Adds the disks of all that is mounted at or below path. */
+must_check int limits_add_disks(struct plan_limits *l, struct sv path,
+				struct sv mounts, const struct disk_view *view,
+				struct err *e);
+/* Sets what limits_make() could not know yet, before anything runs. */
+must_check int limits_set_io(const struct plan_limits *l,
+			     const struct limits_groups *g, struct err *e);
 
 /* In the command's process, last before it executes. */
 must_check int limits_lower(const struct plan_limits *l, struct err *e);

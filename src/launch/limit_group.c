@@ -82,7 +82,9 @@ static int set_group(const struct plan_limits *l,
 {
 	int version = place->at.version;
 
+	/* `limit io` alone needs the controller, and no limit of it. */
 	if (place->controllers & 1u << CGROUP_MEMORY &&
+	    l->by_kind[LIMIT_MEMORY].set &&
 	    set_memory(l, version, dir_fd, e) < 0)
 		return -1;
 	if (place->controllers & 1u << CGROUP_CPU &&
@@ -281,7 +283,7 @@ int limits_watch_memory(const struct plan_limits *l,
 
 	e->kind = ERR_NONE;
 	/* Version 2 kills the whole group by itself (memory.oom.group). */
-	if (!group || version == 2)
+	if (!group || version == 2 || !l->by_kind[LIMIT_MEMORY].set)
 		return -1;
 	return cgroup_watch_memory(group->dir_fd, e);
 }

@@ -218,7 +218,7 @@ int plan_build(struct plan *plan, const struct policy *p,
 	    links_plan(b, e) < 0 || devices_plan(b, e) < 0 ||
 	    areas_mount(b, e) < 0 || overlay_plan(b, e) < 0 ||
 	    idmap_plan(b, e) < 0 || template_plan(b, e) < 0 ||
-	    check_syscalls(b, e) < 0)
+	    limits_plan_io(b, e) < 0 || check_syscalls(b, e) < 0)
 		return -1;
 	plan_end(b);
 	if (b->full)

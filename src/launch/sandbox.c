@@ -247,6 +247,8 @@ static int send_plan(struct plan *plan, int control_fd, struct err *e)
 
 int sandbox_build(struct plan *plan, struct sandbox *sb, struct err *e)
 {
+	if (limits_set_io(&plan->limits, &sb->groups, e) < 0)
+		return -1;
 	/* Where pid 1 has failed already, its last note will say why. */
 	return send_plan(plan, sb->control_fd, e) < 0 && e->code != EPIPE ?
 		       -1 : 0;

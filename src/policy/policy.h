@@ -146,6 +146,7 @@ enum limit_kind {
 	LIMIT_SWAP,		/* bytes */
 	LIMIT_PROCESSES,	/* processes and threads */
 	LIMIT_CPU,		/* thousandths of a processor */
+	LIMIT_IO,		/* bytes a second of each disk, each way */
 	LIMIT_FILES,		/* descriptors of one process */
 	LIMIT_FILE_SIZE,	/* bytes */
 	LIMIT_DISK,		/* bytes */

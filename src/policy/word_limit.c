@@ -42,6 +42,9 @@ static const struct limit_info table[] = {
 	  "a number of processes from 1 to 4000000" },
 	{ SV("cpu"), LIMIT_CPU, UNIT_CORES, true, 10, 4096000,
 	  "a number of processors as 2, 1.5 or 0.25, at least 0.01" },
+	/* The program itself has to be read. */
+	{ SV("io"), LIMIT_IO, UNIT_BYTES, true, 64 * KIB, 1024 * TIB,
+	  SIZE_FORM ", at least 64K, of each second" },
 	/* pid 1 places the standard descriptors by numbers up to that. */
 	{ SV("files"), LIMIT_FILES, UNIT_COUNT, false, 32, 1 << 30,
 	  "a number of descriptors, at least 32" },
@@ -52,7 +55,6 @@ static const struct limit_info table[] = {
 	  SIZE_FORM ", at least 1M" },
 	{ SV("output"), LIMIT_OUTPUT, UNIT_BYTES, false, KIB, 1024 * TIB,
 	  SIZE_FORM },
-	{ SV("io"), LIMIT_NONE, 0, false, 0, 0, NULL },
 	{ SV("upload"), LIMIT_NONE, 0, false, 0, 0, NULL },
 	{ SV("requests"), LIMIT_NONE, 0, false, 0, 0, NULL },
 	{ SV("ask"), LIMIT_NONE, 0, false, 0, 0, NULL },

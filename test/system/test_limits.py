@@ -173,6 +173,35 @@ print(made)
 """
 
 
+@pytest.mark.skipif(not can("io"),
+                    reason="has no control group of version 2 for disks")
+def test_what_the_group_says_of_disks(stockade):
+    child = stockade.start("sh", "-c", "echo ready; exec sleep 76",
+                           flags=["--limit", "io 50M"])
+    assert child.stdout.readline() == b"ready\n"
+    lines = group_file("io.max").splitlines()
+    assert lines and all("rbps=52428800 wbps=52428800" in line
+                         for line in lines)
+    child.terminate()
+    child.communicate(timeout=15)
+
+
+@pytest.mark.skipif(can("io"), reason="has a control group for disks")
+def test_a_limit_of_disks_that_holds_in_part_is_refused(stockade):
+    result = limited(stockade, "io 50M", "touch", "ran",
+                     flags=["--write", "."])
+    assert result.status == 125 and "limit io 50M: " in result.err
+    assert "control group" in result.err
+    if os.path.isdir(GROUPS + "/blkio"):
+        assert "page cache; only version 2 holds that" in result.err
+    assert not (stockade.cwd / "ran").exists()
+    stockade.run("touch", "ran", flags=[
+        "--write", ".", "--limit?", "io 50M"]).ok()
+    assert (stockade.cwd / "ran").exists()
+    doctor = stockade.call("doctor").ok().out
+    assert re.search(r"^limit io +absent +limit io: ", doctor, re.M)
+
+
 def test_processes(stockade):
     """Of twenty, one is the command itself; others of the user do not count."""
     mine = [subprocess.Popen(["sleep", "30"]) for _ in range(25)]
@@ -377,7 +406,9 @@ def test_nothing_of_the_groups_is_seen_inside(stockade):
 
 
 @pytest.mark.parametrize("limit,words", [
-    ("io 50M", ["cannot enforce", "io"]),
+    ("upload 50M", ["cannot enforce", "upload"]),
+    ("io 50M/s", ["expected a size"]),
+    ("io 4K", ["at least 64K"]),
     ("memory 4", ["expected a size"]),
     ("memori 4G", ["did you mean `memory`"]),
 ])

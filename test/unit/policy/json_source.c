@@ -22,6 +22,7 @@ static const char everything[] =
 	"limit time 30m\n"
 	"limit? memory 64M\n"
 	"limit cpu 1.5\n"
+	"limit io 50M\n"
 	"limit file-size 1M\nworkspace overlay\nterminal filter\n";
 
 static void test_json_form_reads_back_as_the_same(void)
@@ -101,7 +102,7 @@ static const struct {
 	{ "{\"version\":1,\"secrets\":[{\"name\":\"A\",\"from\":\"env\","
 	  "\"for\":[{\"host\":\"*.example.com\"}],\"as\":\"bearer\"}]}",
 	  "never for a wildcard" },
-	{ "{\"version\":1,\"limits\":[{\"word\":\"io\",\"value\":\"1G\"}]}",
+	{ "{\"version\":1,\"limits\":[{\"word\":\"upload\",\"value\":\"1G\"}]}",
 	  "cannot enforce" },
 };
 
