@@ -129,6 +129,17 @@ static void put_end(struct buf *b, const json_t *record)
 	put_detail(b, "limit reached: ", text_of(record, "limit"));
 }
 
+static void put_left(struct buf *b, const json_t *record)
+{
+	const json_t *path;
+	size_t i;
+
+	buf_printf(b, "%lld that run commands when used",
+		   json_integer_value(json_object_get(record, "count")));
+	json_array_foreach(json_object_get(record, "paths"), i, path)
+		put_detail(b, "", json_string_value(path));
+}
+
 static void put_record(struct buf *b, const json_t *record,
 		       const struct log_flags *f)
 {
@@ -159,6 +170,10 @@ static void put_record(struct buf *b, const json_t *record,
 		put_text(b, text_of(record, "address"));
 		buf_printf(b, " to port %lld", json_integer_value(
 				   json_object_get(record, "port")));
+	} else if (strcmp(event, "made") == 0) {
+		put_text(b, text_of(record, "path"));
+	} else if (strcmp(event, "left") == 0) {
+		put_left(b, record);
 	} else if (strcmp(event, "guard") == 0) {
 		buf_puts(b, "make ");
 		put_text(b, text_of(record, "path"));

@@ -54,6 +54,7 @@ struct run {
 	struct bounds bounds;
 	struct relay relays[3];
 	struct run_held held;
+	struct leavings leavings;
 	bool has_record, has_warden, has_sandbox, is_planned;
 	bool needs_reaping;	/* pid 1, by us */
 	struct launch_variable *variables;	/* owned */
@@ -111,6 +112,7 @@ static void run_fini(struct run *r)
 		run_record_fini(&r->record);
 	loop_free(r->loop);
 	free(r->variables);
+	leavings_fini(&r->leavings);
 	cache_set_close(&r->caches);
 	run_held_fini(&r->held);
 	policy_free(&r->policy);
@@ -429,6 +431,7 @@ static int run(struct run *r, char **argv, struct err *e)
 	s.terminal = r->plan->wants_pty ? &r->terminal : NULL;
 	s.publish = r->publish;
 	s.bounds = &r->bounds;
+	s.leavings = &r->leavings;
 	status = supervise(&s, r->policy.limits[LIMIT_TIME].value, e);
 	supervise_fini(&s);
 	end_sandbox(r);
@@ -440,6 +443,9 @@ static int run(struct run *r, char **argv, struct err *e)
 	if (run_record_end(&r->record, &r->warden, status, limit, e) < 0)
 		return -1;
 	tell_denials(r);
+	/* What an overlay holds is named by `apply`. */
+	if (r->policy.workspace != WORKSPACE_OVERLAY)
+		leavings_tell(&r->leavings, r->record.id);
 	return status;
 }
 

@@ -143,6 +143,21 @@ static void name_refused(struct supervision *s, const struct sandbox_event *ev)
 	kill_sandbox(s);
 }
 
+/* What cannot be recorded ends the run. */
+static void name_made(struct supervision *s, const struct sandbox_event *ev)
+{
+	bool is_end = ev->kind == SANDBOX_LEFT;
+	struct err e;
+
+	leavings_take(s->leavings, is_end ? ev->paths : ev->path,
+		      is_end ? ev->value : -1);
+	if ((is_end ? record_left(s->warden, ev->value, ev->paths, &e) :
+		      record_made(s->warden, ev->path, &e)) == 0)
+		return;
+	complain("this run has ended: ", e.msg, true);
+	kill_sandbox(s);
+}
+
 static void control_ready(struct watch *w, uint32_t events)
 {
 	struct supervision *s = container_of(w, struct supervision, control);
@@ -171,6 +186,10 @@ static void control_ready(struct watch *w, uint32_t events)
 			break;
 		case SANDBOX_REFUSED:
 			name_refused(s, &ev);
+			break;
+		case SANDBOX_MADE:
+		case SANDBOX_LEFT:
+			name_made(s, &ev);
 			break;
 		}
 	}

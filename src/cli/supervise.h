@@ -5,6 +5,7 @@
 
 #include "bounds.h"
 #include "launch.h"
+#include "leavings.h"
 #include "publish.h"
 #include "terminal.h"
 #include "warden.h"
@@ -16,6 +17,7 @@ struct supervision {
 	struct terminal *terminal;	/* NULL without one */
 	struct publish *publish;	/* NULL without one */
 	struct bounds *bounds;
+	struct leavings *leavings;	/* what is left, to be told at the end */
 	int signal_fd;			/* owned */
 	struct watch signals, control;
 	struct timer limit, grace;

@@ -30,6 +30,9 @@ enum control_kind {
 	CONTROL_STOPPED,	/* value is the signal */
 	CONTROL_SOCKET,		/* for the oldest call: its descriptor, or none */
 	CONTROL_REFUSED,	/* a guarded path was not made: "PATH NUL WHY" */
+	CONTROL_MADE,		/* one that is the agent's is: "PATH" (leaves.h) */
+	CONTROL_LEFT,		/* before EXITED: "PATH NUL PATH ..."; value is
+				   how many there are */
 };
 
 struct control_note {

@@ -146,10 +146,12 @@ const struct creation_rule *creation_refused(const struct plan *plan,
 		const struct creation_rule *r = &plan->creation[i];
 		size_t n = matches(r, path, tree);
 
-		if (n && !(r->is_default && is_lifted(plan, path)) &&
-		    !(is_everywhere(r) && (is_open(r, area_parent(path)) ||
-					   is_made(made, path, n))))
+		if (!n || (r->is_default && is_lifted(plan, path)) ||
+		    (is_everywhere(r) && is_open(r, area_parent(path))))
+			continue;
+		if (!is_everywhere(r) || !is_made(made, path, n))
 			return r;
+		made->freed = r;
 	}
 	return NULL;
 }

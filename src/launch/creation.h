@@ -18,6 +18,8 @@
 /* Which directories are the agent's: an absolute path, or NULL for none. */
 struct creation_made {
 	bool (*has)(struct creation_made *m, struct sv dir);
+	const struct creation_rule *freed;	/* the last that did not hold
+						   because of it */
 };
 
 /*

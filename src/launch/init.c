@@ -258,6 +258,7 @@ static void reap(struct init *in)
 			continue;
 		}
 		kill_the_rest();
+		keeper_end(in->keeper);
 		tell(in, CONTROL_EXITED, status);
 		in->command = 0;
 	}

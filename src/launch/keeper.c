@@ -14,6 +14,7 @@
 #include "control.h"
 #include "creation.h"
 #include "descent.h"
+#include "leaves.h"
 #include "loop.h"
 #include "made.h"
 #include "own.h"
@@ -36,6 +37,7 @@ struct waiting {
 struct keeper {
 	struct creation_made is_made;
 	struct made made;
+	struct leaves leaves;
 	const struct plan *plan;
 	int listener_fd, control_fd;
 	struct waiting waiting[WAITING_MAX];
@@ -120,9 +122,13 @@ static int check(struct keeper *k, const struct descent *d, bool tree)
 
 	if (path_of(d, room, &path))
 		return EACCES;
+	k->is_made.freed = NULL;
 	rule = creation_refused(k->plan, path, tree, &k->is_made);
-	if (!rule)
+	if (!rule) {
+		leaves_look(&k->leaves, k->control_fd, k->plan, d, path,
+			    k->is_made.freed);
 		return 0;
+	}
 	report(k, path, rule);
 	return EACCES;
 }
@@ -550,6 +556,12 @@ int keeper_new(const struct plan *plan, int listener_fd, int control_fd,
 		k->waiting[i].fifo_fd = -1;
 	*ret = k;
 	return 0;
+}
+
+void keeper_end(struct keeper *k)
+{
+	if (k)
+		leaves_tell(&k->leaves, k->control_fd);
 }
 
 int keeper_listener(const struct keeper *k)

@@ -23,11 +23,13 @@ struct keeper;
 /* Only where the policy lets something be written; plan is borrowed. */
 must_check int keeper_new(const struct plan *plan, int listener_fd,
 			  int control_fd, struct keeper **ret, struct err *e);
-/* For these three k may be NULL, and then there is nothing to do. */
+/* For these four k may be NULL, and then there is nothing to do. */
 int keeper_listener(const struct keeper *k);	/* -1: none */
 /* How long to wait before keeper_retry(), -1 for ever. */
 int keeper_timeout_ms(const struct keeper *k);
 void keeper_retry(struct keeper *k);
+/* Nothing is made any more, and the parent is told what is left (leaves.h). */
+void keeper_end(struct keeper *k);
 /* One call; when the listener is readable. */
 must_check int keeper_serve(struct keeper *k, struct err *e);
 

@@ -135,6 +135,9 @@ enum sandbox_event_kind {
 	SANDBOX_STOPPED,	/* value is the signal that stopped the command */
 	SANDBOX_SOCKET,		/* of the oldest sandbox_call() */
 	SANDBOX_REFUSED,	/* path was not made inside, because of rule */
+	SANDBOX_MADE,		/* path is a name that runs something outside, and
+				   is the agent's to make */
+	SANDBOX_LEFT,		/* value of those are left; paths, NUL between */
 	SANDBOX_BROKEN,		/* pid 1 has ended it, and says why */
 	SANDBOX_LOST,		/* pid 1 is gone without a word */
 };
@@ -145,6 +148,7 @@ struct sandbox_event {
 	int socket_fd;		/* with SANDBOX_SOCKET: the caller's, or -1 */
 	struct err why;		/* with SANDBOX_BROKEN */
 	struct sv path, rule;	/* with SANDBOX_REFUSED; until the next event */
+	struct sv paths;	/* with SANDBOX_LEFT, likewise */
 };
 
 /* Asks for a TCP socket of the sandbox's network, which SANDBOX_SOCKET brings.

@@ -294,6 +294,20 @@ static void take_refused(struct sandbox_event *ev)
 	ev->kind = SANDBOX_REFUSED;
 }
 
+/* What the agent made and may make. */
+static void take_made(struct sandbox_event *ev)
+{
+	struct sv tail = sv_of(heard.tail, heard.tail_n);
+
+	if (heard.note.kind == CONTROL_MADE) {
+		ev->kind = SANDBOX_MADE;
+		ev->path = tail;
+	} else {
+		ev->kind = SANDBOX_LEFT;
+		ev->paths = tail;
+	}
+}
+
 struct sandbox_event sandbox_next(struct sandbox *sb)
 {
 	struct err e;
@@ -310,6 +324,9 @@ struct sandbox_event sandbox_next(struct sandbox *sb)
 		ev.kind = SANDBOX_BROKEN;
 	else if (rc > 0 && heard.note.kind == CONTROL_REFUSED)
 		take_refused(&ev);
+	else if (rc > 0 && (heard.note.kind == CONTROL_MADE ||
+			    heard.note.kind == CONTROL_LEFT))
+		take_made(&ev);
 	else if (rc > 0 && heard.note.kind == CONTROL_SOCKET)
 		ev.kind = SANDBOX_SOCKET;
 	if (rc > 0)

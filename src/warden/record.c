@@ -109,6 +109,32 @@ int record_guard(struct warden *w, struct sv path, struct sv rule,
 	return trail_commit(w->trail, e);
 }
 
+int record_made(struct warden *w, struct sv path, struct err *e)
+{
+	struct json *j = begin(w, "made");
+
+	put_bounded(j, "path", path);
+	return trail_commit(w->trail, e);
+}
+
+int record_left(struct warden *w, int count, struct sv paths, struct err *e)
+{
+	struct json *j = begin(w, "left");
+
+	json_key(j, "count");
+	json_i64(j, count);
+	json_key(j, "paths");
+	json_open(j, '[');
+	while (paths.n) {
+		struct sv path = sv_head(paths, sv_find(paths, '\0'));
+
+		json_sv(j, path);
+		paths = sv_from(paths, path.n + 1);
+	}
+	json_close(j, ']');
+	return trail_commit(w->trail, e);
+}
+
 int record_published(struct warden *w, uint16_t port, struct sv from,
 		     struct err *e)
 {

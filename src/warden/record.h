@@ -16,6 +16,11 @@ must_check int record_refused(struct warden *w, const struct msg_REFUSED *m,
 /* A name that was not made inside, and the statement that says so. */
 must_check int record_guard(struct warden *w, struct sv path, struct sv rule,
 			    struct err *e);
+/* A name that runs something outside was made, where it is the agent's. */
+must_check int record_made(struct warden *w, struct sv path, struct err *e);
+/* At the end: how many of those are there, and their paths, NUL between. */
+must_check int record_left(struct warden *w, int count, struct sv paths,
+			   struct err *e);
 /* Somebody calls a published port. */
 must_check int record_published(struct warden *w, uint16_t port,
 				struct sv from, struct err *e);

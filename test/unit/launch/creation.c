@@ -134,7 +134,12 @@ static void test_what_the_agent_has_made_is_its_own(void)
 					&made));
 	for (size_t i = 0; i < countof(held); i++)
 		CHECK(creation_refused(&plan, sv_str(held[i]), false, &made));
+	CHECK(made.freed == &rules[1]);
+	made.freed = NULL;
+	CHECK(!creation_refused(&plan, SV("/ws/new/fine"), true, &made));
+	CHECK(!made.freed);
 	CHECK(!creation_refused(&plan, SV("/ws/new/.claude"), true, &made));
+	CHECK(made.freed == &rules[1]);
 	CHECK(creation_refused(&plan, SV("/ws/.claude"), true, &made));
 }
 
