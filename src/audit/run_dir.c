@@ -246,6 +246,21 @@ int run_create(const char *id, int *ret_fd, struct err *e)
 	return *ret_fd < 0 ? -1 : 0;
 }
 
+int run_open_append(const char *id, int *ret_fd, struct err *e)
+{
+	char name[RUN_ID_MAX + sizeof SUFFIX];
+	auto_fd int runs = -1;
+
+	if (open_runs(&runs, false, e) < 0)
+		return -1;
+	(void)snprintf(name, sizeof name, "%s" SUFFIX, id);
+	*ret_fd = openat(runs, name, O_RDWR | O_APPEND | O_NOFOLLOW |
+			 O_NONBLOCK | O_CLOEXEC);
+	if (*ret_fd < 0)
+		return err_sys(e, "open the audit trail %s", name);
+	return 0;
+}
+
 static int newest_first(const void *a, const void *b)
 {
 	const struct sv *x = a, *y = b;

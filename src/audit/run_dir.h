@@ -27,6 +27,8 @@ must_check int run_new_id(char ret_id[RUN_ID_MAX], struct err *e);
 /* Makes the trail of a new run (0600), open for appending; the caller owns the
  * descriptor. */
 must_check int run_create(const char *id, int *ret_fd, struct err *e);
+/* The same of a run that has one, for reading as well; ERR_SYS with ENOENT. */
+must_check int run_open_append(const char *id, int *ret_fd, struct err *e);
 /* Leaves the next runs empty files for their trails, where the last ones are
  * used up: to make one can take longer than the rest of a start (ext4 steps
  * over every inode that was freed in the last minutes).  Without one

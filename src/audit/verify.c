@@ -35,12 +35,22 @@ static bool has_sequence(struct sv body, uint64_t sequence)
 	return sv_starts(body, sv_of(want, (size_t)n));
 }
 
-static bool is_end(struct sv body)
+static bool is_event(struct sv body, struct sv name)
 {
-	struct sv mark = SV(",\"event\":\"end\",");
-
 	/* Only sequence and time stand before it: never an agent's text. */
-	return sv_find_sv(sv_head(body, 96), mark) < sv_head(body, 96).n;
+	struct sv head = sv_head(body, 96);
+	struct sv rest = sv_from(head, sv_find_sv(head, SV(",\"event\":\"")));
+
+	rest = sv_from(rest, strlen(",\"event\":\""));
+	return sv_starts(rest, name) && rest.n > name.n &&
+	       rest.p[name.n] == '"';
+}
+
+/* What may follow the end of a run: what became of its changes. */
+static bool is_afterwards(struct sv body)
+{
+	return is_event(body, SV("apply")) || is_event(body, SV("undone")) ||
+	       is_event(body, SV("discard"));
 }
 
 int verify_trail(struct sv text, struct verdict_of_trail *ret, struct err *e)
@@ -55,21 +65,21 @@ int verify_trail(struct sv text, struct verdict_of_trail *ret, struct err *e)
 		if (n == text.n)
 			return err_kind(e, ERR_DENIED, "record %" PRIu64
 					" is cut short", ret->records + 1);
-		if (ret->sealed)
-			return err_kind(e, ERR_DENIED,
-					"records follow the end of the run");
 		if (!verify_split(sv_head(text, n), &body, &claimed) ||
 		    !has_sequence(body, ret->records + 1))
 			return err_kind(e, ERR_DENIED, "record %" PRIu64
 					" is missing or malformed",
 					ret->records + 1);
+		if (ret->sealed && !is_afterwards(body))
+			return err_kind(e, ERR_DENIED,
+					"records follow the end of the run");
 		trail_chain(ret->hash, body, hash);
 		if (!sv_eq(claimed, sv_of(hash, sizeof hash)))
 			return err_kind(e, ERR_DENIED, "record %" PRIu64
 					" was changed", ret->records + 1);
 		memcpy(ret->hash, hash, sizeof hash);
 		ret->records++;
-		ret->sealed = is_end(body);
+		ret->sealed |= is_event(body, SV("end"));
 		text = sv_from(text, n + 1);
 	}
 	return 0;

@@ -11,7 +11,8 @@ bool verify_split(struct sv line, struct sv *ret_body, struct sv *ret_hash);
 
 struct verdict_of_trail {
 	uint64_t records;	/* good ones from the start */
-	bool sealed;		/* the last record is the run's end */
+	bool sealed;		/* the run's end is on record, and at most what
+				   became of its changes follows */
 	char hash[AUDIT_HASH_HEX];	/* of the last good record */
 };
 

@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #include "apply.h"
+#include "held_record.h"
 #include "held_verbs.h"
 #include "own.h"
 
@@ -23,6 +24,16 @@ static bool is_chosen(const struct change *change)
 static bool is_marked(const struct change *change)
 {
 	return change->refused || change->conflict || change->guarded;
+}
+
+/* Those that are chosen now; NULL without memory. */
+static bool *mark_chosen(struct held_verb *v)
+{
+	bool *marks = arena_alloc(&v->held.arena, v->changes.n + 1);
+
+	for (size_t i = 0; marks && i < v->changes.n; i++)
+		marks[i] = v->changes.list[i].chosen;
+	return marks;
 }
 
 /* Takes back the choice of what is not to be applied; how many. */
@@ -52,6 +63,42 @@ static size_t leave(struct held_verb *v, bool guarded)
 	return n;
 }
 
+/* What apply_changes() tells when it is about to begin. */
+struct decision {
+	const struct held_verb *v;
+	bool *left;
+	bool recorded;
+};
+
+static int record(void *ctx, struct err *e)
+{
+	struct decision *d = ctx;
+
+	if (held_record_apply(d->v, d->left, e) < 0)
+		return -1;
+	d->recorded = true;
+	return 0;
+}
+
+static int carry_out(struct held_verb *v, struct decision *d, struct err *e)
+{
+	static struct apply apply;
+	struct err why;
+
+	apply.decided = record;
+	apply.ctx = d;
+	if (apply_changes(&apply, &v->held, &v->changes, e) == 0)
+		return d->recorded ? 0 : record(d, e);
+	/* With a journal it is not over: whoever reads that records it. */
+	if (!d->recorded || journal_is_there(v->store_fd))
+		return -1;
+	why = *e;
+	if (held_record_undone(v->held.id, sv_str(why.msg), e) < 0)
+		return err_ctx(e, "%.150s", why.msg);
+	*e = why;
+	return -1;
+}
+
 static bool was_left(const struct change *change)
 {
 	return !change->chosen && is_marked(change);
@@ -72,7 +119,7 @@ int apply_main(int argc, char **argv, struct err *e)
 		{ "--guarded", &guarded }, { 0 },
 	};
 	auto_verb struct held_verb v = { .flags = flags, .store_fd = -1 };
-	static struct apply apply;
+	struct decision d = { .v = &v };
 	size_t left;
 	int any;
 
@@ -84,8 +131,13 @@ int apply_main(int argc, char **argv, struct err *e)
 	if (!any)
 		return err_kind(e, ERR_POLICY, "no run holds any changes");
 	held_verb_choose_parents(&v);
+	d.left = mark_chosen(&v);
+	if (!d.left)
+		return err_kind(e, ERR_LIMIT, "out of memory");
 	left = leave(&v, guarded);
-	if (apply_changes(&apply, &v.held, &v.changes, e) < 0 ||
+	for (size_t i = 0; i < v.changes.n; i++)
+		d.left[i] &= !v.changes.list[i].chosen;
+	if (carry_out(&v, &d, e) < 0 ||
 	    held_verb_list(&v, is_chosen, e) < 0)
 		return -1;
 	if (left) {

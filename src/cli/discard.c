@@ -2,19 +2,32 @@
 /* `stockade discard`: forgets a run's changes, or some of them. */
 #include <stdio.h>
 
+#include "held_record.h"
 #include "held_verbs.h"
 #include "own.h"
 
 static int discard_some(struct held_verb *v, struct err *e)
 {
-	if (changes_drop(&v->held, &v->changes, e) < 0)
+	if (held_record_discard(v, e) < 0 ||
+	    changes_drop(&v->held, &v->changes, e) < 0)
 		return -1;
 	return held_verb_tidy(v, e);
 }
 
-/* Without looking at what they are: also what cannot be read is forgotten. */
 static int discard_whole(struct held_verb *v, struct err *e)
 {
+	if (held_record_discard(v, e) < 0)
+		return -1;
+	return held_remove(&v->held, e);
+}
+
+/* What cannot be read is forgotten as well. */
+static int discard_unread(struct held_verb *v, struct err *e)
+{
+	const struct err why = *e;
+
+	if (held_record_lost(v, &why, e) < 0)
+		return -1;
 	return held_remove(&v->held, e);
 }
 
@@ -27,7 +40,7 @@ int discard_main(int argc, char **argv, struct err *e)
 		return -1;
 	any = held_verb_open(&v, v.paths_n > 0, e);
 	if (any < 0 && v.paths_n == 0 && v.is_open && v.held.trees_n)
-		return discard_whole(&v, e);
+		return discard_unread(&v, e);
 	if (any < 0)
 		return -1;
 	if (!any)

@@ -129,15 +129,59 @@ static void put_end(struct buf *b, const json_t *record)
 	put_detail(b, "limit reached: ", text_of(record, "limit"));
 }
 
-static void put_left(struct buf *b, const json_t *record)
+static long long count_of(const json_t *record, const char *key)
+{
+	return json_integer_value(json_object_get(record, key));
+}
+
+static void put_paths(struct buf *b, const char *label, const json_t *list)
 {
 	const json_t *path;
 	size_t i;
 
+	json_array_foreach(list, i, path) {
+		const char *text = json_string_value(path);
+
+		if (text)
+			put_detail(b, label, text);
+	}
+}
+
+/* `apply` and `discard`. */
+static void put_change(struct buf *b, const json_t *record)
+{
+	const char *why = text_of(record, "unreadable");
+
+	if (*why) {
+		buf_puts(b, "changes that could not be read");
+		put_detail(b, "", why);
+		return;
+	}
+	buf_printf(b, "%lld changes, %lld of them guarded, %lld in conflict",
+		   count_of(record, "changes"), count_of(record, "guarded"),
+		   count_of(record, "conflicts"));
+	if (json_object_get(record, "left"))
+		buf_printf(b, "; %lld left: %lld guarded, %lld in conflict",
+			   count_of(record, "left"),
+			   count_of(record, "left_guarded"),
+			   count_of(record, "left_conflicts"));
+	put_paths(b, "", json_object_get(record, "paths"));
+	put_paths(b, "left: ", json_object_get(record, "left_paths"));
+}
+
+static void put_left(struct buf *b, const json_t *record)
+{
 	buf_printf(b, "%lld that run commands when used",
-		   json_integer_value(json_object_get(record, "count")));
-	json_array_foreach(json_object_get(record, "paths"), i, path)
-		put_detail(b, "", json_string_value(path));
+		   count_of(record, "count"));
+	put_paths(b, "", json_object_get(record, "paths"));
+}
+
+static bool is_afterwards(const json_t *record)
+{
+	const char *event = text_of(record, "event");
+
+	return strcmp(event, "apply") == 0 || strcmp(event, "undone") == 0 ||
+	       strcmp(event, "discard") == 0;
 }
 
 static void put_record(struct buf *b, const json_t *record,
@@ -174,6 +218,11 @@ static void put_record(struct buf *b, const json_t *record,
 		put_text(b, text_of(record, "path"));
 	} else if (strcmp(event, "left") == 0) {
 		put_left(b, record);
+	} else if (strcmp(event, "apply") == 0 ||
+		   strcmp(event, "discard") == 0) {
+		put_change(b, record);
+	} else if (strcmp(event, "undone") == 0) {
+		put_text(b, text_of(record, "reason"));
 	} else if (strcmp(event, "guard") == 0) {
 		buf_puts(b, "make ");
 		put_text(b, text_of(record, "path"));
@@ -225,7 +274,7 @@ static int print_trail(int fd, const struct log_flags *f, struct err *e)
 			return err_ctx(e, "read the audit trail");
 		while ((n = sv_find(sv_from(buf_sv(&text), at), '\n')) <
 		       text.n - at) {
-			ended = print_line(sv_of(text.p + at, n), f);
+			ended |= print_line(sv_of(text.p + at, n), f);
 			at += n + 1;
 		}
 		/* Once, not for each line: a trail can be long. */
@@ -293,6 +342,26 @@ int log_main(int argc, char **argv, struct err *e)
 	return print_trail(fd, &f, e);
 }
 
+/* The last line of all that is no apply or discard, parsed. */
+static json_t *load_last(struct sv all)
+{
+	while (all.n) {
+		json_t *record;
+		size_t from;
+
+		if (all.p[all.n - 1] == '\n')
+			all.n--;
+		for (from = all.n; from > 0 && all.p[from - 1] != '\n';)
+			from--;
+		record = json_loadb(all.p + from, all.n - from, 0, NULL);
+		if (!is_afterwards(record))
+			return record;
+		json_decref(record);
+		all.n = from;
+	}
+	return NULL;
+}
+
 /* The first and the last record of a run, parsed; NULL where missing. */
 static void load_ends(struct sv id, json_t **ret_first, json_t **ret_last)
 {
@@ -300,7 +369,7 @@ static void load_ends(struct sv id, json_t **ret_first, json_t **ret_last)
 	auto_fd int fd = -1;
 	char name[RUN_ID_MAX];
 	struct err e;
-	struct sv all, last;
+	struct sv all;
 	size_t first_n;
 
 	if (run_open(id, &fd, name, &e) < 0 ||
@@ -309,15 +378,7 @@ static void load_ends(struct sv id, json_t **ret_first, json_t **ret_last)
 	all = buf_sv(&text);
 	first_n = sv_find(all, '\n');
 	*ret_first = json_loadb(all.p, first_n, 0, NULL);
-	if (all.n && all.p[all.n - 1] == '\n')
-		all.n--;
-	last = all;
-	for (size_t i = all.n; i > 0; i--)
-		if (all.p[i - 1] == '\n') {
-			last = sv_from(all, i);
-			break;
-		}
-	*ret_last = json_loadb(last.p, last.n, 0, NULL);
+	*ret_last = load_last(all);
 }
 
 static void print_run(struct sv id, bool held, bool as_json)

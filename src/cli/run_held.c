@@ -9,6 +9,7 @@
 #include "apply.h"
 #include "complaint.h"
 #include "entry.h"
+#include "held_record.h"
 #include "own.h"
 #include "run_dir.h"
 #include "seen.h"
@@ -16,7 +17,9 @@
 /* Told whoever asked for something else. */
 int run_held_recover_in(int store_fd, struct err *e)
 {
-	switch (apply_recover(store_fd, e)) {
+	char id[HELD_ID_MAX];
+
+	switch (apply_recover(store_fd, id, e)) {
 	case APPLY_NOTHING:
 		return 0;
 	case APPLY_COMPLETED:
@@ -26,7 +29,8 @@ int run_held_recover_in(int store_fd, struct err *e)
 	case APPLY_UNDONE:
 		complain("", "an apply that was interrupted is undone now",
 			 false);
-		return 0;
+		return held_record_undone(id, SV("the apply was interrupted"),
+					  e);
 	default:
 		return -1;
 	}
@@ -114,6 +118,8 @@ static void remove_work(const struct held *h)
 	}
 }
 
+/* Not closed yet: until the run's last record is written, nobody else may write
+ * to its trail. */
 void run_held_end(struct run_held *r)
 {
 	struct err e;
@@ -138,17 +144,14 @@ void run_held_end(struct run_held *r)
 				 false);
 		complain("", text, false);
 	}
-	held_close(&r->held);
 	r->is_open = false;
 }
 
 void run_held_fini(struct run_held *r)
 {
-	if (r->is_open) {
-		if (r->held.fd >= 0)
-			remove_it(r);
-		held_close(&r->held);
-	}
+	if (r->is_open && r->held.fd >= 0)
+		remove_it(r);
 	r->is_open = false;
+	held_close(&r->held);
 	close_fd(&r->store_fd);
 }

@@ -34,9 +34,10 @@ must_check int run_held_begin(struct run_held *r, const char *id,
 /* Before the plan is carried out; does nothing without run_held_begin(). */
 must_check int run_held_note(struct run_held *r, const struct plan *plan,
 			     struct err *e);
-/* When nothing of the run is left: says what is held. */
+/* When nothing of the run is left: says what is held, which stays locked. */
 void run_held_end(struct run_held *r);
-/* Without run_held_end(), because the command has not run, nothing is kept. */
+/* Unlocks it.  Without run_held_end(), because the command has not run, nothing
+ * is kept. */
 void run_held_fini(struct run_held *r);
 
 #endif

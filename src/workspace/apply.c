@@ -271,7 +271,8 @@ static int run(struct apply *a, struct held *h, const struct changes *c,
 	a->state = APPLY_STAGE;
 	if (journal_write(a, e) < 0)
 		return -1;
-	if (stage_all(a, h, c, e) < 0 || sync_trees(a, e) < 0)
+	if (stage_all(a, h, c, e) < 0 || sync_trees(a, e) < 0 ||
+	    (a->decided && a->decided(a->ctx, e) < 0))
 		return give_up(a, e);
 	a->state = APPLY_COMMIT;
 	if (journal_write(a, e) < 0) {
@@ -313,7 +314,7 @@ static int recover(struct apply *a, struct err *e)
 	return clear(a, e) < 0 ? -1 : APPLY_COMPLETED;
 }
 
-int apply_recover(int store_fd, struct err *e)
+int apply_recover(int store_fd, char ret_id[HELD_ID_MAX], struct err *e)
 {
 	auto_arena struct arena arena = arena_new(HELD_ARENA_MAX);
 	struct apply a = { .arena = &arena, .store_fd = store_fd };
@@ -324,6 +325,7 @@ int apply_recover(int store_fd, struct err *e)
 	rc = journal_read(&a, e);
 	if (rc <= 0)
 		return rc < 0 ? -1 : APPLY_NOTHING;
+	(void)snprintf(ret_id, HELD_ID_MAX, "%.*s", SV_FMT(a.id));
 	rc = recover(&a, e);
 	if (rc < 0)
 		return err_ctx(e, "an apply was interrupted, and cannot be "

@@ -57,6 +57,11 @@ struct apply {
 	struct apply_op *ops;
 	size_t ops_n, ops_cap;
 
+	/* Called when all is staged, before anything of the host's is touched:
+	 * what is done then, or taken back, is on record.  May be NULL. */
+	int (*decided)(void *ctx, struct err *e);
+	void *ctx;
+
 	/* For tests: the process is killed before change number kill_at of
 	 * anything on the disk; number fail_at is refused.  Counted from 1.
 	 * Nothing in the program sets them. */
@@ -69,9 +74,10 @@ must_check int apply_changes(struct apply *a, struct held *h,
 
 /* What became of an apply that was killed. */
 enum apply_outcome { APPLY_NOTHING = 0, APPLY_COMPLETED, APPLY_UNDONE };
-/* enum apply_outcome, or -1.  Also takes the store's lock, which lasts as long
- * as the open file of store_fd; it waits for another one's. */
-must_check int apply_recover(int store_fd, struct err *e);
+/* enum apply_outcome and whose it was, or -1.  Also takes the store's lock, which
+ * lasts as long as the open file of store_fd; it waits for another one's. */
+must_check int apply_recover(int store_fd, char ret_id[HELD_ID_MAX],
+			     struct err *e);
 
 /* apply.c, for the others: */
 must_check int apply_step(struct apply *a, struct err *e);

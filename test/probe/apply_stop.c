@@ -17,6 +17,7 @@ int main(int argc, char **argv)
 {
 	struct apply apply = { 0 };
 	struct changes changes;
+	char id[HELD_ID_MAX];
 	struct held held;
 	struct err e;
 	size_t n = argc == 5 ? strtoul(argv[4], NULL, 10) : 0;
@@ -25,7 +26,7 @@ int main(int argc, char **argv)
 	if (store_fd < 0)
 		return 2;
 	*(argv[3][0] == 'k' ? &apply.kill_at : &apply.fail_at) = n;
-	if (apply_recover(store_fd, &e) < 0 ||
+	if (apply_recover(store_fd, id, &e) < 0 ||
 	    held_open(store_fd, argv[2], &held, &e) < 0 ||
 	    changes_find(&held, true, &changes, &e) < 0) {
 		(void)fprintf(stderr, "%s\n", e.msg);

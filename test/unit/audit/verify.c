@@ -115,6 +115,48 @@ static void test_verify_trail_lines_after_the_end_are_seen(void)
 	CHECK_INT(verify_trail(buf_sv(&text), &v, &e), -1);
 }
 
+/* A trail of these events, and whether it is sound and sealed. */
+static int verify_events(const char *const *events, bool *ret_sealed)
+{
+	auto_buf struct buf text = buf_new(20000);
+	char path[] = "/tmp/stockade-unit-XXXXXX";
+	auto_fd int fd = mkstemp(path);
+	struct verdict_of_trail v;
+	struct trail t;
+	struct err e;
+	int rc;
+
+	CHECK(fd >= 0);
+	trail_open(&t, dup(fd));
+	for (; *events; events++) {
+		(void)trail_begin(&t, *events);
+		CHECK(trail_commit(&t, &e) == 0);
+	}
+	trail_close(&t);
+	CHECK(io_read_file(AT_FDCWD, path, &text, &e) == 0);
+	(void)unlink(path);
+	rc = verify_trail(buf_sv(&text), &v, &e);
+	*ret_sealed = v.sealed;
+	return rc;
+}
+
+static void test_verify_trail_only_what_became_of_changes_may_follow(void)
+{
+	const char *const good[] = { "run", "end", "apply", "undone",
+				     "discard", NULL };
+	const char *const bad[] = { "run", "end", "apply", "request", NULL };
+	const char *const twice[] = { "run", "end", "apply", "end", NULL };
+	const char *const early[] = { "run", "apply", NULL };
+	bool sealed;
+
+	CHECK_INT(verify_events(good, &sealed), 0);
+	CHECK(sealed);
+	CHECK_INT(verify_events(bad, &sealed), -1);
+	CHECK_INT(verify_events(twice, &sealed), -1);
+	CHECK_INT(verify_events(early, &sealed), 0);
+	CHECK(!sealed);
+}
+
 int main(void)
 {
 	RUN(test_verify_trail_of_a_whole_run_is_sealed);
@@ -122,5 +164,6 @@ int main(void)
 	RUN(test_verify_trail_missing_line_is_seen);
 	RUN(test_verify_trail_without_its_tail_is_not_sealed);
 	RUN(test_verify_trail_lines_after_the_end_are_seen);
+	RUN(test_verify_trail_only_what_became_of_changes_may_follow);
 	return tap_done();
 }
