@@ -6,7 +6,7 @@ _stockade() {
 	local verb=${COMP_WORDS[1]} i
 	local statements="--read --write --show --hide --guard --cache --env --allow
 		--ask --deny --reach --secret --roots --device --publish
-		--limit --profile --workspace --terminal"
+		--limit --profile --workspace --terminal --keep"
 
 	COMPREPLY=()
 	if [ "$COMP_CWORD" = 1 ]; then
@@ -52,6 +52,9 @@ _stockade() {
 	--terminal)
 		mapfile -t COMPREPLY < <(compgen -W "exact filter" -- "$cur")
 		return ;;
+	--keep)
+		mapfile -t COMPREPLY < <(compgen -W "$(_stockade_kept)" -- "$cur")
+		return ;;
 	esac
 	case $verb in
 	run) i="--policy --explain --json $statements --" ;;
@@ -72,6 +75,12 @@ _stockade_held() {
 	local state=${XDG_STATE_HOME:-$HOME/.local/state}
 
 	(cd "$state/stockade/held" 2>/dev/null && printf '%s ' *)
+}
+
+_stockade_kept() {
+	local state=${XDG_STATE_HOME:-$HOME/.local/state}
+
+	(cd "$state/stockade/held" 2>/dev/null && printf '%s ' [A-Za-z]*)
 }
 
 _stockade_runs() {

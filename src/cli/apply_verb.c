@@ -93,7 +93,7 @@ static int carry_out(struct held_verb *v, struct decision *d, struct err *e)
 	if (!d->recorded || journal_is_there(v->store_fd))
 		return -1;
 	why = *e;
-	if (held_record_undone(v->held.id, sv_str(why.msg), e) < 0)
+	if (held_record_undone(v->held.run, sv_str(why.msg), e) < 0)
 		return err_ctx(e, "%.150s", why.msg);
 	*e = why;
 	return -1;

@@ -56,9 +56,11 @@ static int print_json(const struct held_verb *v, bool any, struct err *e)
 	json_open(&j, '{');
 	json_key(&j, "run");
 	if (any)
-		json_str(&j, v->held.id);
+		json_str(&j, v->held.run);
 	else
 		json_nil(&j);
+	if (any && held_is_name(v->held.id))
+		json_put_str(&j, "kept", v->held.id);
 	json_key(&j, "changes");
 	json_open(&j, '[');
 	for (size_t i = 0; any && i < v->changes.n; i++)

@@ -22,11 +22,14 @@ static int finish(struct trail *t, struct err *e)
 	return trail_commit(t, e) < 0 ? -1 : trail_sync(t, e);
 }
 
-static struct json *begin(struct trail *t, const char *event, const char *id)
+static struct json *begin(struct trail *t, const char *event,
+			  const struct held *h)
 {
 	struct json *j = trail_begin(t, event);
 
-	json_put_str(j, "run", id);
+	json_put_str(j, "run", h->run);
+	if (held_is_name(h->id))
+		json_put_str(j, "kept", h->id);
 	return j;
 }
 
@@ -107,9 +110,9 @@ int held_record_apply(const struct held_verb *v, const bool *left,
 	auto_trail struct trail t;
 	struct json *j;
 
-	if (resume_trail(v->held.id, &t, e) < 0)
+	if (resume_trail(v->held.run, &t, e) < 0)
 		return -1;
-	j = begin(&t, "apply", v->held.id);
+	j = begin(&t, "apply", &v->held);
 	if (put_changes(j, v, e) < 0)
 		return -1;
 	json_put_u64(j, "left", n.all);
@@ -124,8 +127,8 @@ int held_record_discard(const struct held_verb *v, struct err *e)
 {
 	auto_trail struct trail t;
 
-	if (resume_trail(v->held.id, &t, e) < 0 ||
-	    put_changes(begin(&t, "discard", v->held.id), v, e) < 0)
+	if (resume_trail(v->held.run, &t, e) < 0 ||
+	    put_changes(begin(&t, "discard", &v->held), v, e) < 0)
 		return -1;
 	return finish(&t, e);
 }
@@ -135,18 +138,21 @@ int held_record_lost(const struct held_verb *v, const struct err *why,
 {
 	auto_trail struct trail t;
 
-	if (resume_trail(v->held.id, &t, e) < 0)
+	if (resume_trail(v->held.run, &t, e) < 0)
 		return -1;
-	json_put_str(begin(&t, "discard", v->held.id), "unreadable", why->msg);
+	json_put_str(begin(&t, "discard", &v->held), "unreadable", why->msg);
 	return finish(&t, e);
 }
 
-int held_record_undone(const char *id, struct sv why, struct err *e)
+int held_record_undone(const char *run, struct sv why, struct err *e)
 {
 	auto_trail struct trail t;
+	struct json *j;
 
-	if (resume_trail(id, &t, e) < 0)
+	if (resume_trail(run, &t, e) < 0)
 		return -1;
-	json_put_sv(begin(&t, "undone", id), "reason", why);
+	j = trail_begin(&t, "undone");
+	json_put_str(j, "run", run);
+	json_put_sv(j, "reason", why);
 	return finish(&t, e);
 }

@@ -14,7 +14,7 @@ must_check int held_record_discard(const struct held_verb *v, struct err *e);
 must_check int held_record_lost(const struct held_verb *v,
 				const struct err *why, struct err *e);
 /* An apply, on record already, was taken back. */
-must_check int held_record_undone(const char *id, struct sv why,
+must_check int held_record_undone(const char *run, struct sv why,
 				  struct err *e);
 
 #endif

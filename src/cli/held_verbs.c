@@ -100,6 +100,38 @@ static int open_newest(struct held_verb *v, bool settle, struct err *e)
 	return 0;
 }
 
+/* RUN may be the last run of a kept sandbox. */
+static int find_kept(const struct held_verb *v, char ret[HELD_ID_MAX],
+		     struct err *e)
+{
+	auto_arena struct arena a = arena_new(RUN_LIST_MAX);
+	char run[HELD_ID_MAX];
+	struct err ignored;
+	struct sv *ids;
+	size_t n;
+
+	(void)snprintf(ret, HELD_ID_MAX, "%s", v->run);
+	if (held_is_there(v->store_fd, v->run))
+		return 0;
+	if (held_list(v->store_fd, &a, &ids, &n, e) < 0)
+		return -1;
+	for (size_t i = 0; i < n; i++)
+		if (held_last(v->store_fd, ids[i].p, run, &ignored) == 0 &&
+		    strcmp(run, v->run) == 0)
+			(void)snprintf(ret, HELD_ID_MAX, "%s", ids[i].p);
+	return 0;
+}
+
+static int open_named(struct held_verb *v, bool settle, struct err *e)
+{
+	char id[HELD_ID_MAX];
+
+	if (strlen(v->run) >= sizeof id)
+		return err_kind(e, ERR_POLICY, "run %.64s holds no changes; "
+				"`stockade runs` says which do", v->run);
+	return find_kept(v, id, e) < 0 ? -1 : open_run(v, id, settle, e);
+}
+
 /* path, relative to cwd, without dots and double slashes. */
 static int make_absolute(const char *cwd, const char *path, struct buf *ret,
 			 struct err *e)
@@ -190,7 +222,7 @@ int held_verb_open(struct held_verb *v, bool settle, struct err *e)
 	}
 	if (run_held_recover_in(v->store_fd, e) < 0)
 		return -1;
-	rc = v->run ? open_run(v, v->run, settle, e) :
+	rc = v->run ? open_named(v, settle, e) :
 		      open_newest(v, settle, e);
 	if (rc < 0 || !v->is_open)
 		return rc;

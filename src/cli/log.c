@@ -109,6 +109,7 @@ static void put_command(struct buf *b, const json_t *record)
 		put_text(b, json_string_value(arg));
 	}
 	put_detail(b, "in ", text_of(record, "cwd"));
+	put_detail(b, "keeps ", text_of(record, "kept"));
 }
 
 static void put_end(struct buf *b, const json_t *record)
@@ -381,7 +382,33 @@ static void load_ends(struct sv id, json_t **ret_first, json_t **ret_last)
 	*ret_last = load_last(all);
 }
 
-static void print_run(struct sv id, bool held, bool as_json)
+/* What a run holds, and under which name, if it is kept. */
+struct holding {
+	bool held;
+	char kept[HELD_ID_MAX];
+};
+
+/* Of those that are there. */
+static struct holding holding_of(int store_fd, const struct sv *held, size_t n,
+				 struct sv id)
+{
+	struct holding h = { 0 };
+
+	for (size_t i = 0; i < n; i++) {
+		char run[HELD_ID_MAX];
+		struct err ignored;
+
+		if (held_last(store_fd, held[i].p, run, &ignored) < 0 ||
+		    !sv_eq(sv_str(run), id))
+			continue;
+		h.held = true;
+		if (held_is_name(held[i].p))
+			(void)snprintf(h.kept, sizeof h.kept, "%s", held[i].p);
+	}
+	return h;
+}
+
+static void print_run(struct sv id, const struct holding *h, bool as_json)
 {
 	auto_buf struct buf b = buf_new(AUDIT_LINE_MAX * 4);
 	json_t *first = NULL, *last = NULL;
@@ -407,7 +434,9 @@ static void print_run(struct sv id, bool held, bool as_json)
 		json_put_u64(&j, "denied",
 			     (uint64_t)json_integer_value(
 				     json_object_get(last, "denied")));
-		json_put_bool(&j, "held", held);
+		json_put_bool(&j, "held", h->held);
+		if (h->kept[0])
+			json_put_str(&j, "kept", h->kept);
 		json_close(&j, '}');
 	} else {
 		buf_put_visible(&b, id);
@@ -420,7 +449,10 @@ static void print_run(struct sv id, bool held, bool as_json)
 		else
 			buf_printf(&b, "%6s  %11s  ", "-",
 				   ended ? "failed" : "");
-		buf_puts(&b, held ? "[held] " : "");
+		if (h->kept[0])
+			buf_printf(&b, "[kept %s] ", h->kept);
+		else
+			buf_puts(&b, h->held ? "[held] " : "");
 		json_array_foreach(json_object_get(first, "command"), i, arg) {
 			if (i)
 				buf_putc(&b, ' ');
@@ -438,8 +470,8 @@ int runs_main(int argc, char **argv, struct err *e)
 	bool as_json = argc == 2 && strcmp(argv[1], "--json") == 0;
 	auto_fd int store_fd = -1;
 	struct err none;
-	struct sv *ids;
-	size_t n;
+	struct sv *ids, *held = NULL;
+	size_t n, held_n = 0;
 
 	if (argc > 1 && !as_json)
 		return err_kind(e, ERR_POLICY, "unknown argument '%.64s' "
@@ -453,8 +485,13 @@ int runs_main(int argc, char **argv, struct err *e)
 		return -1;
 	if (run_state_open("held", false, &store_fd, &none) < 0)
 		store_fd = -1;
-	for (size_t i = 0; i < n; i++)
-		print_run(ids[i], store_fd >= 0 &&
-			  held_is_there(store_fd, ids[i].p), as_json);
+	if (store_fd >= 0 && held_list(store_fd, &a, &held, &held_n, e) < 0)
+		return -1;
+	for (size_t i = 0; i < n; i++) {
+		const struct holding h = holding_of(store_fd, held, held_n,
+						    ids[i]);
+
+		print_run(ids[i], &h, as_json);
+	}
 	return 0;
 }

@@ -260,7 +260,9 @@ static int open_held(struct run *r, struct err *e)
 		return 0;
 	if (run_record_name(&r->record, e) < 0)
 		return -1;
-	return run_held_begin(&r->held, r->record.id, &r->input.held, e);
+	r->record.kept = r->policy.keep;
+	return run_held_begin(&r->held, r->record.id, r->policy.keep, &r->input,
+			      e);
 }
 
 static int explain(struct run *r, char **argv, bool json, struct err *e)
@@ -335,7 +337,7 @@ static int start(struct run *r, char **argv, struct err *e)
 			 &r->warden, e) < 0 ||
 	    open_held(r, e) < 0 ||
 	    plan_build(r->plan, &r->policy, &r->input, e) < 0 ||
-	    run_held_note(&r->held, r->plan, e) < 0)
+	    run_held_note(&r->held, r->plan, r->sandbox.pid, e) < 0)
 		return -1;
 	r->is_planned = true;
 	/* Two threads build the sandbox; when the network stands, there is a
@@ -418,6 +420,7 @@ static int run(struct run *r, char **argv, struct err *e)
 		if (r->sandbox.reached == LIMIT_MEMORY)
 			(void)err_ctx(e, "limit %.*s reached", SV_FMT(
 				bounds_text(&r->bounds, LIMIT_MEMORY)));
+		run_held_explain(&r->held, e);
 		status = status_of_failure(r, e);
 		record_failure(r, e);
 		return status;

@@ -17,7 +17,7 @@
 /* Told whoever asked for something else. */
 int run_held_recover_in(int store_fd, struct err *e)
 {
-	char id[HELD_ID_MAX];
+	char id[HELD_ID_MAX], run[HELD_ID_MAX];
 
 	switch (apply_recover(store_fd, id, e)) {
 	case APPLY_NOTHING:
@@ -29,7 +29,8 @@ int run_held_recover_in(int store_fd, struct err *e)
 	case APPLY_UNDONE:
 		complain("", "an apply that was interrupted is undone now",
 			 false);
-		return held_record_undone(id, SV("the apply was interrupted"),
+		return held_last(store_fd, id, run, e) < 0 ? -1 :
+		       held_record_undone(run, SV("the apply was interrupted"),
 					  e);
 	default:
 		return -1;
@@ -62,46 +63,6 @@ static int find_path(struct run_held *r, struct err *e)
 	return 0;
 }
 
-int run_held_begin(struct run_held *r, const char *id, const char **ret_path,
-		   struct err *e)
-{
-	if (run_state_open(HELD_STORE, true, &r->store_fd, e) < 0 ||
-	    run_held_recover_in(r->store_fd, e) < 0)
-		return -1;
-	/* Still under the store's lock: nobody sweeps what is just made. */
-	held_sweep(r->store_fd);
-	r->is_open = true;
-	if (held_make(r->store_fd, id, &r->held, e) < 0 || find_path(r, e) < 0)
-		return -1;
-	if (flock(r->store_fd, LOCK_UN) < 0)
-		return err_sys(e, "unlock the held changes");
-	*ret_path = r->path;
-	return 0;
-}
-
-int run_held_note(struct run_held *r, const struct plan *plan, struct err *e)
-{
-	if (!r->is_open)
-		return 0;
-	for (size_t i = 0; i < plan->steps_n; i++) {
-		const struct step *s = &plan->steps[i];
-
-		if (s->kind == STEP_OVERLAY &&
-		    held_add(&r->held, s->target, s->identity.ino, e) < 0)
-			return -1;
-	}
-	return held_write(&r->held, e);
-}
-
-static void remove_it(struct run_held *r)
-{
-	struct err e;
-
-	if (held_remove(&r->held, &e) < 0)
-		complain("remove what the run has not written: ", e.msg,
-			 false);
-}
-
 /* The kernel's own directory, which only a mount needs. */
 static void remove_work(const struct held *h)
 {
@@ -118,6 +79,103 @@ static void remove_work(const struct held *h)
 	}
 }
 
+static int open_held(struct run_held *r, struct sv keep, struct err *e)
+{
+	char name[HELD_ID_MAX];
+
+	if (keep.n == 0)
+		return held_make(r->store_fd, r->id, &r->held, e);
+	(void)snprintf(name, sizeof name, "%.*s", SV_FMT(keep));
+	return held_keep(r->store_fd, name, &r->held, &r->again, e);
+}
+
+/* What an earlier run of that name has left: with which trees. */
+static int continue_it(struct run_held *r, struct launch_input *in,
+		       struct err *e)
+{
+	struct held *h = &r->held;
+	struct launch_tree *trees = arena_alloc(&h->arena, h->trees_n *
+						sizeof *trees);
+
+	if (!trees)
+		return err_kind(e, ERR_LIMIT, "out of memory");
+	for (size_t i = 0; i < h->trees_n; i++)
+		trees[i] = (struct launch_tree){ h->trees[i].path,
+						 h->trees[i].ino };
+	in->held_trees = trees;
+	in->held_trees_n = h->trees_n;
+	remove_work(h);
+	return 0;
+}
+
+int run_held_begin(struct run_held *r, const char *id, struct sv keep,
+		   struct launch_input *in, struct err *e)
+{
+	r->id = id;
+	if (run_state_open(HELD_STORE, true, &r->store_fd, e) < 0 ||
+	    run_held_recover_in(r->store_fd, e) < 0)
+		return -1;
+	/* Still under the store's lock: nobody sweeps what is just made. */
+	held_sweep(r->store_fd);
+	r->is_open = true;
+	r->again = keep.n > 0;	/* until it is known to be new */
+	if (open_held(r, keep, e) < 0 || find_path(r, e) < 0 ||
+	    (r->again && continue_it(r, in, e) < 0))
+		return -1;
+	if (flock(r->store_fd, LOCK_UN) < 0)
+		return err_sys(e, "unlock the held changes");
+	in->held = r->path;
+	return 0;
+}
+
+int run_held_note(struct run_held *r, const struct plan *plan, pid_t pid,
+		  struct err *e)
+{
+	if (!r->is_open)
+		return 0;
+	if (held_is_name(r->held.id) &&
+	    held_set_last(&r->held, r->id, pid, e) < 0)
+		return -1;
+	if (r->again)
+		return 0;
+	for (size_t i = 0; i < plan->steps_n; i++) {
+		const struct step *s = &plan->steps[i];
+
+		if (s->kind == STEP_OVERLAY &&
+		    held_add(&r->held, s->target, s->identity.ino, e) < 0)
+			return -1;
+	}
+	return held_write(&r->held, e);
+}
+
+void run_held_explain(const struct run_held *r, struct err *e)
+{
+	if (r->is_open && r->again && r->held.trees_n)
+		(void)err_ctx(e, "continue the kept sandbox %s", r->held.id);
+}
+
+static void remove_it(struct run_held *r)
+{
+	struct err e;
+
+	if (held_remove(&r->held, &e) < 0)
+		complain("remove what the run has not written: ", e.msg,
+			 false);
+}
+
+static void tell(const struct held *h, char *text, size_t n)
+{
+	if (held_is_name(h->id))
+		(void)snprintf(text, n, "the kept sandbox %s holds changes: "
+			       "`stockade diff %s` shows them, `stockade apply "
+			       "%s` makes them on the host", h->id, h->id,
+			       h->id);
+	else
+		(void)snprintf(text, n, "run %s holds changes: "
+			       "`stockade diff` shows them, `stockade apply` "
+			       "makes them on the host", h->id);
+}
+
 /* Not closed yet: until the run's last record is written, nobody else may write
  * to its trail. */
 void run_held_end(struct run_held *r)
@@ -131,14 +189,12 @@ void run_held_end(struct run_held *r)
 	if (any == 0) {
 		remove_it(r);
 	} else {
-		char text[160];
+		char text[200];
 
 		remove_work(&r->held);
 		if (any > 0 && seen_note_directories(&r->held, &e) < 0)
 			any = -1;
-		(void)snprintf(text, sizeof text, "run %s holds changes: "
-			       "`stockade diff` shows them, `stockade apply` "
-			       "makes them on the host", r->held.id);
+		tell(&r->held, text, sizeof text);
 		if (any < 0)
 			complain("what was held cannot be compared: ", e.msg,
 				 false);
@@ -149,7 +205,7 @@ void run_held_end(struct run_held *r)
 
 void run_held_fini(struct run_held *r)
 {
-	if (r->is_open && r->held.fd >= 0)
+	if (r->is_open && r->held.fd >= 0 && !r->again)
 		remove_it(r);
 	r->is_open = false;
 	held_close(&r->held);

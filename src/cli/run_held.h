@@ -13,6 +13,8 @@
 
 struct run_held {
 	bool is_open;
+	bool again;		/* an earlier run has left it */
+	const char *id;		/* borrowed: the run's */
 	int store_fd;		/* owned */
 	struct held held;
 	char path[PATH_MAX];
@@ -28,16 +30,21 @@ must_check int run_held_recover(struct err *e);
 /* ... in the store, which stays locked as long as it is open. */
 must_check int run_held_recover_in(int store_fd, struct err *e);
 
-/* *ret_path lives as long as r. */
+/* For run `id`, or of what `keep` names (.n is 0 without).  What in->held says
+ * lives as long as r. */
 must_check int run_held_begin(struct run_held *r, const char *id,
-			      const char **ret_path, struct err *e);
-/* Before the plan is carried out; does nothing without run_held_begin(). */
+			      struct sv keep, struct launch_input *in,
+			      struct err *e);
+/* Before the plan is carried out, by that pid 1; does nothing without
+ * run_held_begin(). */
 must_check int run_held_note(struct run_held *r, const struct plan *plan,
-			     struct err *e);
+			     pid_t pid, struct err *e);
+/* The launch has failed: was it to continue from something? */
+void run_held_explain(const struct run_held *r, struct err *e);
 /* When nothing of the run is left: says what is held, which stays locked. */
 void run_held_end(struct run_held *r);
 /* Unlocks it.  Without run_held_end(), because the command has not run, nothing
- * is kept. */
+ * is kept but what was. */
 void run_held_fini(struct run_held *r);
 
 #endif

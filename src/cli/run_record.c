@@ -54,6 +54,8 @@ int run_record_start(struct run_record *r, const char *cwd, struct err *e)
 	json_put_str(j, "version", STOCKADE_VERSION);
 	json_put_u64(j, "uid", getuid());
 	json_put_str(j, "cwd", cwd);
+	if (r->kept.n)
+		json_put_sv(j, "kept", r->kept);
 	json_key(j, "command");
 	json_open(j, '[');
 	while (arguments.rest.n && !arguments.bad)

@@ -9,6 +9,7 @@
 struct run_record {
 	char id[RUN_ID_MAX];
 	struct trail trail;
+	struct sv kept;		/* borrowed: what it continues, by `keep` */
 	struct buf command;	/* its arguments, as cur_sv() reads them */
 };
 

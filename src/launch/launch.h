@@ -42,6 +42,12 @@ struct launch_cache {
 	const char *dir;	/* there already, unless it is to be looked at */
 };
 
+/* A directory whose changes are held already. */
+struct launch_tree {
+	struct sv path;
+	uint64_t ino;
+};
+
 /* Everything is borrowed for plan_build().  What steps keep of it they copy,
  * for pid 1 shares only the plan's memory. */
 struct launch_input {
@@ -63,6 +69,11 @@ struct launch_input {
 	 * directory of the caller's, where the changes are held, each tree's
 	 * in its own (overlay.c).  NULL: as above. */
 	const char *held;
+
+	/* Not empty: what an earlier run has held there is continued from, and
+	 * these are its trees, as many as this run has to have. */
+	const struct launch_tree *held_trees;
+	size_t held_trees_n;
 
 	/* Set inside, whatever the policy says: placeholders of secrets. */
 	const struct launch_variable *variables;
@@ -102,6 +113,7 @@ void plan_print(const struct plan *plan, struct buf *b, bool json);
 /* The parent's side of a running sandbox. */
 struct sandbox {
 	int pidfd;		/* owned; pid 1 of the sandbox */
+	pid_t pid;		/* ... and its number out here */
 	int control_fd;		/* owned; readable: sandbox_next() */
 	int tcp_fd;		/* owned; the capturing listener */
 	int dns_fd;		/* owned; the UDP socket of every port 53 */

@@ -97,11 +97,12 @@ static int check_mounts(const struct builder *b, struct err *e)
 	return 0;
 }
 
-static int make_dir(int at_fd, const char *name, struct err *e)
+/* With `again` it may be there, of an earlier run. */
+static int make_dir(int at_fd, const char *name, bool again, struct err *e)
 {
 	int fd;
 
-	if (mkdirat(at_fd, name, 0700) < 0)
+	if (mkdirat(at_fd, name, 0700) < 0 && !(again && errno == EEXIST))
 		return err_sys(e, "make the directory %s", name);
 	fd = openat(at_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW |
 		    O_CLOEXEC);
@@ -142,12 +143,14 @@ static int make_layers(struct builder *b, int held_fd, unsigned n,
 		       struct step *s, struct err *e)
 {
 	auto_fd int fd = -1, upper_fd = -1, work_fd = -1;
+	bool again = b->in->held_trees_n > 0;
 	char name[16];
 
 	(void)snprintf(name, sizeof name, "%u", n);
-	fd = make_dir(held_fd, name, e);
-	upper_fd = fd < 0 ? -1 : make_dir(fd, "upper", e);
-	work_fd = upper_fd < 0 ? -1 : make_dir(fd, "work", e);
+	fd = make_dir(held_fd, name, again, e);
+	upper_fd = fd < 0 ? -1 : make_dir(fd, "upper", again, e);
+	/* Never one that an overlay has used. */
+	work_fd = upper_fd < 0 ? -1 : make_dir(fd, "work", false, e);
 	if (work_fd < 0 || check_attributes(upper_fd, e) < 0)
 		return -1;
 	s->source = builder_printf(b, "%s/%s", b->in->held, name);
@@ -164,6 +167,44 @@ static int check_step(const struct step *s, struct err *e)
 			SV_FMT(s->why), SV_FMT(s->target));
 }
 
+static int other_tree(const struct builder *b, struct sv path,
+		      const char *what, struct err *e)
+{
+	struct sv name = b->policy->keep;
+
+	return err_kind(e, ERR_POLICY, "%.*s %s; `stockade apply %.*s` or "
+			"`stockade discard %.*s` what is kept, or give this "
+			"run another name", SV_FMT(path), what, SV_FMT(name),
+			SV_FMT(name));
+}
+
+/* What is kept fits only to the directories that it was written over.  Before
+ * anything is made. */
+static int check_trees(const struct builder *b, struct err *e)
+{
+	const struct launch_tree *tree = b->in->held_trees;
+	const struct launch_tree *end = tree + b->in->held_trees_n;
+
+	if (tree == end)
+		return 0;
+	for (size_t i = 0; i < b->plan->steps_n; i++) {
+		const struct step *s = &b->plan->steps[i];
+
+		if (s->kind != STEP_OVERLAY)
+			continue;
+		if (tree == end || !sv_eq(s->target, tree->path))
+			return other_tree(b, s->target, "is written to, which "
+					  "its other runs have not done", e);
+		if (s->identity.ino != tree->ino)
+			return other_tree(b, s->target, "is another directory "
+					  "than in its first run", e);
+		tree++;
+	}
+	return tree == end ? 0 :
+	       other_tree(b, tree->path, "is not written to, which its other "
+			  "runs have done", e);
+}
+
 int overlay_plan(struct builder *b, struct err *e)
 {
 	auto_fd int held_fd = -1;
@@ -171,7 +212,7 @@ int overlay_plan(struct builder *b, struct err *e)
 
 	if (!overlay_is_asked(b))
 		return 0;
-	if (check_mounts(b, e) < 0)
+	if (check_mounts(b, e) < 0 || check_trees(b, e) < 0)
 		return -1;
 	if (b->in->held) {
 		held_fd = path_open_exact(AT_FDCWD, sv_str(b->in->held),

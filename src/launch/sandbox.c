@@ -186,6 +186,7 @@ static int start(const struct plan *plan, struct sandbox *ret,
 		return -1;
 	if (clone_init(plan, ret, stdio_fd, &pid, e) < 0)
 		return -1;
+	ret->pid = pid;
 	/* pid 1 gives itself its freedom when it has made the network. */
 	if (process_other_cpus(&plan->cpus, &others))
 		process_keep_on(pid, &others);

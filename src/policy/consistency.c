@@ -305,6 +305,19 @@ static int check_secrets(const struct policy *p, struct err *e)
 	return 0;
 }
 
+/* What is written at once could not be continued from. */
+static int check_keep(const struct policy *p, struct err *e)
+{
+	auto_buf struct buf where = buf_new(128);
+
+	if (p->keep.n == 0 || p->workspace == WORKSPACE_OVERLAY)
+		return 0;
+	origin_put(&where, &p->keep_origin);
+	return err_kind(e, ERR_POLICY, "%.*s: only held changes can be kept\n"
+			"  %.*s\n  ^\n  needed: workspace overlay",
+			SV_FMT(buf_sv(&where)), WORD_FMT(p->keep_text));
+}
+
 int policy_check(struct policy *p, struct err *e)
 {
 	sort_and_merge(p);
@@ -319,7 +332,7 @@ int policy_check(struct policy *p, struct err *e)
 			"the policy has more than %d statements `syscalls`",
 			POLICY_SYSCALLS_MAX);
 	if (check_env(p, e) < 0 || check_reaches(p, e) < 0 ||
-	    check_caches(p, e) < 0)
+	    check_caches(p, e) < 0 || check_keep(p, e) < 0)
 		return -1;
 	return check_secrets(p, e);
 }

@@ -215,6 +215,15 @@ static void put_screen(struct json *j, const struct policy *p)
 	put_origin(j, &p->screen_origin);
 }
 
+static void put_keep(struct json *j, const struct policy *p)
+{
+	if (!p->keep.n)
+		return;
+	json_open(j, '{');
+	json_put_sv(j, "name", p->keep);
+	put_origin(j, &p->keep_origin);
+}
+
 #define PUT_ARRAY(j, key, items, n, put)                                 \
 	do {                                                             \
 		json_key((j), (key));                                    \
@@ -255,6 +264,10 @@ void policy_json(const struct policy *p, struct buf *out)
 	json_key(&j, "terminal");
 	json_open(&j, '[');
 	put_screen(&j, p);
+	json_close(&j, ']');
+	json_key(&j, "keep");
+	json_open(&j, '[');
+	put_keep(&j, p);
 	json_close(&j, ']');
 	json_close(&j, '}');
 	buf_putc(out, '\n');

@@ -379,6 +379,15 @@ static void read_choice(struct entry *n)
 	add_word(n, text_of(n, n->object, "word", true));
 }
 
+static void read_keep(struct entry *n)
+{
+	static const char *const keys[] = { "name", "origin", NULL };
+
+	check_keys(n, keys);
+	add_first(n, SV("keep"));
+	add_word(n, text_of(n, n->object, "name", true));
+}
+
 /* A key that the word in front of it must, may or may not have. */
 static void add_clause(struct entry *n, const char *key, bool has,
 		       const char *word)
@@ -507,6 +516,7 @@ static const struct section {
 	{ "devices", read_device }, { "publish", read_publish },
 	{ "syscalls", read_syscalls }, { "limits", read_limit },
 	{ "workspace", read_choice }, { "terminal", read_choice },
+	{ "keep", read_keep },
 };
 
 static int read_section(struct policy *p, const struct policy_source *s,

@@ -170,6 +170,9 @@ enum workspace { WORKSPACE_UNSAID = 0, WORKSPACE_DIRECT, WORKSPACE_OVERLAY };
  * what it would act upon. */
 enum screen { SCREEN_UNSAID = 0, SCREEN_EXACT, SCREEN_FILTER };
 
+/* A letter first, which tells it from a run's; then also digits and ._- */
+enum { KEEP_NAME_MAX = 24 };
+
 struct policy {
 	struct arena arena;
 	struct grant *grants;
@@ -204,6 +207,10 @@ struct policy {
 	struct origin workspace_origin;
 	enum screen screen;		/* unsaid is exact */
 	struct origin screen_origin;
+	struct sv keep;		/* what the next run of that name continues from;
+				   .n is 0 without */
+	struct sv keep_text;	/* "keep NAME" */
+	struct origin keep_origin;
 };
 
 void policy_free(struct policy *p);

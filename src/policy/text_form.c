@@ -366,4 +366,6 @@ void policy_print(const struct policy *p, struct buf *out, bool origins)
 		put_line(out, p->screen == SCREEN_FILTER ?
 			 SV("terminal filter") : SV("terminal exact"),
 			 &p->screen_origin, origins);
+	if (p->keep.n)
+		put_line(out, p->keep_text, &p->keep_origin, origins);
 }

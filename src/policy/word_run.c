@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* env, profile, workspace, terminal, isolation, debug: statements about the run. */
+/* env, profile, workspace, terminal, keep, isolation, debug: statements about the
+ * run. */
 #include "own.h"
 #include "text_form.h"
 #include "words.h"
@@ -177,6 +178,46 @@ int word_terminal(const struct statement *s, struct policy *p, struct err *e)
 	if (!p->screen)
 		p->screen_origin = s->origin;
 	p->screen = said;
+	return 0;
+}
+
+static bool is_keep_name(struct sv v)
+{
+	if (v.n == 0 || v.n > KEEP_NAME_MAX || !is_alpha(v.p[0]))
+		return false;
+	for (size_t i = 0; i < v.n; i++)
+		if (!is_alpha(v.p[i]) && !is_digit(v.p[i]) &&
+		    !strchr("._-", v.p[i]))
+			return false;
+	return true;
+}
+
+int word_keep(const struct statement *s, struct policy *p, struct err *e)
+{
+	const struct word *w = statement_word(s, 1, "the sandbox's name", e);
+	auto_buf struct buf b = buf_new(256);
+
+	if (!w || statement_end(s, 2, e) < 0)
+		return -1;
+	if (!is_keep_name(w->text))
+		return statement_error(s, w, e,
+			"expected a letter, then at most %d letters, digits, "
+			"dots, dashes and underscores, found \"%.*s\"",
+			KEEP_NAME_MAX - 1, WORD_FMT(w->text));
+	if (p->keep.n && sv_eq(p->keep, w->text))
+		return 0;
+	if (p->keep.n) {
+		origin_put(&b, &p->keep_origin);
+		return statement_error(s, w, e,
+			"another name is set already (%.*s)",
+			SV_FMT(buf_sv(&b)));
+	}
+	buf_printf(&b, "keep %.*s", SV_FMT(w->text));
+	p->keep_text = arena_dup(&p->arena, buf_sv(&b));
+	if (b.full || !p->keep_text.p)
+		return statement_full(s, e);
+	p->keep = sv_from(p->keep_text, strlen("keep "));
+	p->keep_origin = s->origin;
 	return 0;
 }
 

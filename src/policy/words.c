@@ -31,6 +31,7 @@ static const struct word_info table[] = {
 	{ SV("limit"), word_limit, "WHAT AMOUNT", true },
 	{ SV("workspace"), word_workspace, "direct | overlay", false },
 	{ SV("terminal"), word_terminal, "exact | filter", false },
+	{ SV("keep"), word_keep, "NAME", false },
 	{ SV("isolation"), word_isolation, "native", false },
 	{ SV("syscalls"), word_syscalls, "strict | FILE", true },
 	{ SV("debug"), word_debug, "on", false },

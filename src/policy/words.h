@@ -43,7 +43,7 @@ must_check int word_socket_path(const struct statement *s,
 				const struct word *w, struct policy *p,
 				struct sv *ret, struct err *e);
 word_parser word_env, word_limit, word_profile, word_workspace,
-	word_terminal, word_isolation, word_debug;
+	word_terminal, word_keep, word_isolation, word_debug;
 
 /* NAME as a shell could set it. */
 bool words_is_variable(struct sv v);

@@ -37,6 +37,16 @@ static int begin(int store_fd, const char *id, struct held *ret,
 	return 0;
 }
 
+static int is_busy(const struct held *h, struct err *e)
+{
+	if (held_is_name(h->id))
+		return err_kind(e, ERR_POLICY, "the kept sandbox %s is in use: "
+				"its run is not over, or another stockade "
+				"works on its changes", h->id);
+	return err_kind(e, ERR_POLICY, "run %s is not over, or another "
+			"stockade works on its changes", h->id);
+}
+
 static int open_it(struct held *h, struct err *e)
 {
 	h->fd = openat(h->store_fd, h->id, DIRECTORY);
@@ -49,8 +59,7 @@ static int open_it(struct held *h, struct err *e)
 		return 0;
 	if (errno != EWOULDBLOCK)
 		return err_sys(e, "lock what run %s holds", h->id);
-	return err_kind(e, ERR_POLICY, "run %s is not over, or another "
-			"stockade works on its changes", h->id);
+	return is_busy(h, e);
 }
 
 int held_make(int store_fd, const char *id, struct held *ret, struct err *e)
@@ -64,6 +73,24 @@ int held_make(int store_fd, const char *id, struct held *ret, struct err *e)
 	if (mkdirat(store_fd, id, 0700) < 0)
 		return err_sys(e, "make a directory for held changes");
 	return open_it(ret, e);
+}
+
+int held_keep(int store_fd, const char *name, struct held *ret,
+	      bool *ret_again, struct err *e)
+{
+	/* Whoever takes it for new removes it when the launch fails. */
+	*ret_again = true;
+	if (held_is_there(store_fd, name))
+		return held_open(store_fd, name, ret, e);
+	if (held_make(store_fd, name, ret, e) == 0) {
+		*ret_again = false;
+		return 0;
+	}
+	/* A run that has not come far enough to be there; or has just ended. */
+	if (e->code == EEXIST && open_it(ret, e) == 0)
+		return err_kind(e, ERR_POLICY, "the kept sandbox %s was in "
+				"use until now; try again", name);
+	return -1;
 }
 
 int held_add(struct held *h, struct sv path, uint64_t ino, struct err *e)
@@ -138,7 +165,10 @@ int held_open(int store_fd, const char *id, struct held *ret, struct err *e)
 	if (!held_is_there(store_fd, id))
 		return err_kind(e, ERR_POLICY, "run %s holds no changes; "
 				"`stockade runs` says which do", id);
-	return read_meta(ret, e) < 0 ? -1 : seen_load(ret, e);
+	if (held_last(store_fd, id, ret->run, e) < 0 ||
+	    held_await_last(ret, e) < 0 || read_meta(ret, e) < 0)
+		return -1;
+	return seen_load(ret, e);
 }
 
 void held_close(struct held *h)
@@ -185,11 +215,32 @@ bool held_is_there(int store_fd, const char *id)
 	return faccessat(store_fd, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
+/* One of the list, and the run that it is as new as. */
+struct entry_of_list {
+	struct sv id;
+	char run[HELD_ID_MAX];
+};
+
 static int newest_first(const void *a, const void *b)
 {
-	const struct sv *x = a, *y = b;
+	const struct entry_of_list *x = a, *y = b;
 
-	return -strcmp(x->p, y->p);
+	return -strcmp(x->run, y->run);
+}
+
+static int sort(struct entry_of_list *list, size_t n, struct arena *a,
+		struct sv **ret, struct err *e)
+{
+	struct sv *ids = arena_alloc(a, (n + 1) * sizeof *ids);
+
+	if (!ids)
+		return err_kind(e, ERR_LIMIT, "out of memory");
+	if (n)
+		qsort(list, n, sizeof *list, newest_first);
+	for (size_t i = 0; i < n; i++)
+		ids[i] = list[i].id;
+	*ret = ids;
+	return 0;
 }
 
 int held_list(int store_fd, struct arena *a, struct sv **ret, size_t *ret_n,
@@ -198,28 +249,28 @@ int held_list(int store_fd, struct arena *a, struct sv **ret, size_t *ret_n,
 	auto_fd int fd = openat(store_fd, ".", DIRECTORY);
 	auto_dir DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 	const struct dirent *d;
-	struct sv *ids = NULL;
+	struct entry_of_list *list = NULL;
+	struct err ignored;
 	size_t n = 0, cap = 0;
 
 	if (!dir)
 		return err_sys(e, "read the list of held changes");
 	(void)steal_fd(&fd);
 	while ((d = readdir(dir)) != NULL) {
-		struct sv *id;
+		struct entry_of_list *at;
 
 		if (!held_is_there(store_fd, d->d_name))
 			continue;
-		id = arena_push(a, &ids, &n, &cap);
-		if (id)
-			*id = arena_dup(a, sv_str(d->d_name));
-		if (!id || !id->p)
+		at = arena_push(a, &list, &n, &cap);
+		if (at)
+			at->id = arena_dup(a, sv_str(d->d_name));
+		if (!at || !at->id.p)
 			return err_kind(e, ERR_LIMIT, "out of memory");
+		/* Whoever opens it learns what is wrong with it. */
+		(void)!held_last(store_fd, d->d_name, at->run, &ignored);
 	}
-	if (n)
-		qsort(ids, n, sizeof *ids, newest_first);
-	*ret = ids;
 	*ret_n = n;
-	return 0;
+	return sort(list, n, a, ret, e);
 }
 
 int held_remove(struct held *h, struct err *e)

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Held changes: what a run with `workspace overlay` has written.
+ * Held changes: what a run with `workspace overlay` has written, or several with
+ * the same `keep`, one after the other; then the name of that is the ID.
  *
  *	STORE/ID/meta		when it began, and the trees
  *	STORE/ID/N/upper	the changes of tree N, as overlayfs keeps them
  *	STORE/ID/seen		what an apply of ours has touched (seen.c)
+ *	STORE/NAME/last		of a kept one, its last run (last.c)
  *
  * A run holds a lock on its directory while it lasts, and leaves the directory
  * only when there is a change in it.
@@ -36,6 +38,7 @@ struct held_seen {
 struct held {
 	struct arena arena;
 	char id[HELD_ID_MAX];
+	char run[HELD_ID_MAX];	/* the one that wrote last; "" when it is new */
 	int store_fd;		/* borrowed */
 	int fd;			/* owned; STORE/ID, and its lock */
 	struct timespec began;
@@ -48,10 +51,28 @@ struct held {
 /* Makes and locks STORE/ID.  Also after a failure: held_close(). */
 must_check int held_make(int store_fd, const char *id, struct held *ret,
 			 struct err *e);
+/* The same of a kept one, which may be there already.  *ret_again then: it is as
+ * the last run of that name has left it, and no run can have it any more. */
+must_check int held_keep(int store_fd, const char *name, struct held *ret,
+			 bool *ret_again, struct err *e);
 must_check int held_add(struct held *h, struct sv path, uint64_t ino,
 			struct err *e);
 /* From now on it is a run that may hold something. */
 must_check int held_write(struct held *h, struct err *e);
+
+/* last.c: the name of a kept one, rather than a run's? */
+static inline bool held_is_name(const char *id)
+{
+	return is_alpha(id[0]);
+}
+/* Which run has it from now on, in the sandbox whose pid 1 that is. */
+must_check int held_set_last(struct held *h, const char *run, pid_t pid,
+			     struct err *e);
+/* The run that wrote to it last: the ID, unless it is a name. */
+must_check int held_last(int store_fd, const char *id,
+			 char ret_run[HELD_ID_MAX], struct err *e);
+/* Nothing of that run is left, or ERR_POLICY after some seconds. */
+must_check int held_await_last(const struct held *h, struct err *e);
 
 /* Opens and locks it; ERR_POLICY while its run lasts, or without one. */
 must_check int held_open(int store_fd, const char *id, struct held *ret,

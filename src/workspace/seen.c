@@ -89,6 +89,71 @@ static void put(struct buf *b, uint32_t tree, struct sv path,
 	buf_put_u32(b, (uint32_t)st->st_ctim.tv_nsec);
 }
 
+/* What an added directory has brought. */
+struct brought {
+	struct buf *out;
+	uint32_t tree;
+	unsigned depth;
+	struct buf path;
+};
+
+static void put_brought(struct brought *b, int at_fd, const char *name);
+
+static void put_below(struct brought *b, int dir_fd)
+{
+	auto_fd int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY |
+				O_CLOEXEC);
+	auto_dir DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	const struct dirent *entry;
+
+	if (dir)
+		(void)steal_fd(&fd);
+	while (dir && (entry = readdir(dir)) != NULL)
+		if (strcmp(entry->d_name, ".") != 0 &&
+		    strcmp(entry->d_name, "..") != 0)
+			put_brought(b, dir_fd, entry->d_name);
+}
+
+static void put_brought(struct brought *b, int at_fd, const char *name)
+{
+	size_t n = b->path.n;
+	auto_fd int fd = -1;
+	struct stat st;
+
+	if (b->depth == DEPTH_MAX ||
+	    fstatat(at_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return;
+	buf_putc(&b->path, '/');
+	buf_puts(&b->path, name);
+	if (!b->path.full)
+		put(b->out, b->tree, buf_sv(&b->path), &st);
+	if (S_ISDIR(st.st_mode) && !b->path.full)
+		fd = openat(at_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW |
+			    O_CLOEXEC);
+	if (fd >= 0) {
+		b->depth++;
+		put_below(b, fd);
+		b->depth--;
+	}
+	b->path.n = n;
+}
+
+/* A kept sandbox may change it again, which is no conflict then. */
+static void put_directory(const struct apply_op *op, int dir_fd,
+			  struct buf *out)
+{
+	struct brought b = {
+		.out = out, .tree = op->tree, .path = buf_new(PATH_MAX),
+	};
+	auto_fd int fd = openat(dir_fd, change_base(op->path).p, O_RDONLY |
+				O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	buf_put(&b.path, op->path);
+	if (fd >= 0)
+		put_below(&b, fd);
+	buf_free(&b.path);
+}
+
 /* What is gone, or cannot be looked at, is not noted: a conflict at worst. */
 static void put_op(const struct apply *a, const struct apply_op *op,
 		   struct buf *b)
@@ -109,6 +174,9 @@ static void put_op(const struct apply *a, const struct apply_op *op,
 	/* Not what somebody has written there since. */
 	if (apply_is_same(&now, &op->old) || apply_is_same(&now, &op->new))
 		put(b, op->tree, op->path, &st);
+	if (S_ISDIR(st.st_mode) && op->kind != APPLY_MODE &&
+	    apply_is_same(&now, &op->new))
+		put_directory(op, dir_fd, b);
 }
 
 static int write_list(int run_fd, const struct buf *text, struct err *e)
@@ -161,6 +229,7 @@ enum seen_directory seen_directory(const struct held *h, uint32_t tree,
 
 /* Directories that both layers have, from one of them down. */
 struct directories {
+	const struct held *held;
 	uint32_t tree;
 	unsigned depth;
 	struct buf *out;
@@ -188,7 +257,10 @@ static void note_one(struct directories *d, int upper_fd, int lower_fd,
 	d->n += length;
 	/* Its ctime says nothing here: the run has lasted until now. */
 	st.st_ctim = (struct timespec){ 0 };
-	put(d->out, d->tree, sv_of(d->path, d->n), &st);
+	/* An earlier run of a kept sandbox has seen it: that stands. */
+	if (seen_directory(d->held, d->tree, sv_of(d->path, d->n), &st) ==
+	    SEEN_UNKNOWN)
+		put(d->out, d->tree, sv_of(d->path, d->n), &st);
 	d->depth++;
 	note_below(d, upper, lower);
 	d->depth--;
@@ -215,6 +287,8 @@ int seen_note_directories(struct held *h, struct err *e)
 {
 	auto_buf struct buf text = buf_new(SEEN_MAX);
 
+	if (read_list(h->fd, &text, e) < 0)
+		return -1;
 	for (size_t i = 0; i < h->trees_n; i++) {
 		struct directories *d = arena_make(&h->arena,
 						   struct directories);
@@ -226,6 +300,7 @@ int seen_note_directories(struct held *h, struct err *e)
 			return -1;
 		if (!d)
 			return err_kind(e, ERR_LIMIT, "out of memory");
+		d->held = h;
 		d->tree = (uint32_t)i;
 		d->out = &text;
 		note_below(d, upper_fd, lower_fd);

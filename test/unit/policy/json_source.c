@@ -23,7 +23,8 @@ static const char everything[] =
 	"limit? memory 64M\n"
 	"limit cpu 1.5\n"
 	"limit io 50M\n"
-	"limit file-size 1M\nworkspace overlay\nterminal filter\n";
+	"limit file-size 1M\nworkspace overlay\nterminal filter\n"
+	"keep demo\n";
 
 static void test_json_form_reads_back_as_the_same(void)
 {
