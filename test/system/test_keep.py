@@ -5,6 +5,7 @@ Judged by the host's files, and by what the next run finds.
 """
 import json
 import os
+import shutil
 import subprocess
 import time
 
@@ -276,6 +277,44 @@ def test_a_killed_first_run_leaves_none_or_one(stockade, tree):
                                                                       "1\n")
         stockade.call("discard")
         assert held(stockade) == []
+
+
+def test_of_several_at_once_one_gets_it(stockade, tree):
+    children = [stockade.start("/bin/sh", "-c", "echo ran; sleep 0.5; echo x >> x",
+                               flags=[*OVERLAY, *KEEP]) for _ in range(4)]
+    results = [child.communicate(timeout=30) for child in children]
+    ran = [out for out, _ in results if b"ran" in out]
+    assert len(ran) == 1, results
+    assert all(b"in use" in err for out, err in results if b"ran" not in out)
+    assert kept(stockade, "cat x").ok().out == "x\n"
+
+
+@pytest.mark.skipif(shutil.which("strace") is None,
+                    reason="strace is not installed")
+def test_each_call_that_continues_fails_closed(stockade, tree):
+    """Nothing runs, and what was kept is as it was."""
+    log = stockade.base / "strace"
+    kept(stockade, "echo 1 > new").ok()
+    hit = 0
+    for call, most in (("fsconfig", 8), ("fsmount", 2), ("mkdirat", 3),
+                       ("fsetxattr", 1), ("fchmod", 1), ("flock", 3),
+                       ("renameat", 1)):
+        for n in range(1, most + 1):
+            result = subprocess.run(
+                ["strace", "-f", "-qq", "-o", str(log), "-e", f"trace={call}",
+                 "-e", f"inject={call}:error=EIO:when={n}",
+                 *stockade.argv("/bin/sh", "-c", "echo ran; cat new",
+                                flags=[*OVERLAY, *KEEP])],
+                cwd=tree, env=stockade.env, stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                timeout=60)
+            if "(INJECTED)" in log.read_text(errors="replace"):
+                hit += 1
+                assert result.returncode == 125, (call, n, result)
+                assert "ran" not in result.stdout, (call, n, result)
+            assert diff(stockade, "demo") == ["A  new"], (call, n, result)
+    assert hit > 10
+    assert kept(stockade, "cat new").ok().out == "1\n"
 
 
 def test_runs_and_records_say_which(stockade, tree):
