@@ -25,7 +25,7 @@
 enum {
 	LAST_VERSION = 1, LAST_MAX = 4096, STAT_MAX = 4096,
 	STATE_FIELD = 0, START_FIELD = 19,	/* behind the name */
-	WAIT_STEP_NS = 20000000, WAIT_STEPS = 250,
+	WAIT_STEP_NS = 20000000, WAIT_STEPS = 150,
 };
 #define LAST "last"
 #define BOOT_ID "/proc/sys/kernel/random/boot_id"

@@ -388,3 +388,24 @@ def test_a_policy_says_it(stockade, tree):
     policy.write_text(json.dumps(form))
     assert stockade.call("run", *flags, "--", "cat", "new").ok().out == "1\n"
     assert "keep demo" in stockade.call("policy", *flags).ok().out
+
+
+def test_what_was_discarded_in_part_is_the_hosts_again(stockade, tree):
+    """Also in a directory that the agent has made anew."""
+    kept(stockade, "rm -r dir; mkdir dir; echo 3 > dir/three; rm change;"
+         "echo 4 > new").ok()
+    stockade.call("discard", "demo", "--", "dir/sub", "change").ok()
+    again = kept(stockade, "cat change dir/sub/two; ls dir; echo 5 >> change;"
+                 "echo 6 >> dir/sub/two; rm -r dir; mkdir dir; echo 7 > dir/x")
+    assert again.ok().out == "old\n2\nsub\nthree\n"
+    assert apply(stockade, "demo") == ["M  change", "D  dir/one", "D  dir/sub/",
+                                       "A  dir/x", "A  new"]
+    assert os.listdir(tree / "dir") == ["x"]
+    assert (tree / "change").read_text() == "old\n5\n"
+
+
+def test_the_plan_can_be_looked_at(stockade, tree):
+    kept(stockade, "echo 1 > new").ok()
+    store = snapshot(stockade.state() / "held")
+    kept(stockade, "true", "--explain").ok()
+    assert snapshot(stockade.state() / "held") == store
