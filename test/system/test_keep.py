@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from test_workspace import OVERLAY, apply, diff, held, run, snapshot, tree  # noqa: F401
+from test_workspace import OVERLAY, STOP, apply, diff, held, run, snapshot, tree  # noqa: F401
 
 KEEP = ["--keep", "demo"]
 
@@ -340,6 +340,27 @@ def test_runs_and_records_say_which(stockade, tree):
         ("apply", "demo"), ("discard", "demo")]
     assert trail[0]["event"] == "run" and trail[0]["kept"] == "demo"
     assert "complete" in stockade.call("log", "verify", last).ok().out
+
+
+@pytest.mark.parametrize("step", range(3, 24, 4))
+def test_a_killed_apply_of_a_kept_one(stockade, tree, step):
+    """All of it or nothing; either is on record, and the next run goes on."""
+    kept(stockade, "echo 1 > new; echo 2 >> change; rm remove").ok()
+    last = next(r["run"] for r in runs(stockade) if r.get("kept"))
+    before = snapshot(tree)
+    subprocess.run([STOP, str(stockade.state() / "held"), "demo", "kill",
+                    str(step)], stderr=subprocess.DEVNULL)
+    time.sleep(0.02)
+    found = stockade.sh("cat new; echo 3 >> change; tail -n 2 change",
+                        flags=[*OVERLAY, *KEEP]).ok()
+    assert found.out == "1\n2\n3\n"
+    events = [json.loads(line)["event"] for line in stockade.call(
+        "log", last, "--json").ok().out.splitlines()]
+    assert ("undone" in events) == (snapshot(tree) == before)
+    lines = apply(stockade, "demo")
+    assert "M  change" in lines
+    assert (tree / "change").read_text() == "old\n2\n3\n"
+    assert not (tree / "remove").exists()
 
 
 def test_it_cannot_be_reached_from_inside(stockade, tree):
