@@ -175,8 +175,10 @@ void run_prepare(void)
 	if (open_runs(&runs, false, &ignored) < 0 || has_spare(runs, 0))
 		return;
 	for (unsigned i = 0; i < SPARES; i++) {
-		auto_fd int fd = make_trail(runs, spare_name(name, i),
-					    &ignored);
+		int fd = make_trail(runs, spare_name(name, i), &ignored);
+
+		if (fd >= 0)
+			(void)close(fd);
 	}
 }
 
