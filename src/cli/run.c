@@ -438,9 +438,8 @@ static int run(struct run *r, char **argv, struct err *e)
 	status = supervise(&s, r->policy.limits[LIMIT_TIME].value, e);
 	supervise_fini(&s);
 	end_sandbox(r);
-	/* An overlay is gone when nothing is in its mount namespace. */
-	if (r->held.is_open)
-		kill_sandbox(r);
+	/* Nobody writes any more; that pid 1 still has the overlay mounted is in
+	 * nobody's way, and only a kept one's next run waits for it. */
 	run_held_end(&r->held);
 	limit = tell_limit(r, s.timed_out, &status);
 	if (run_record_end(&r->record, &r->warden, status, limit, e) < 0)
