@@ -20,9 +20,12 @@
 
 struct keeper;
 
-/* Only where the policy lets something be written; plan is borrowed. */
-must_check int keeper_new(const struct plan *plan, int listener_fd,
-			  int control_fd, struct keeper **ret, struct err *e);
+/* Only where the policy lets something be written; plan is borrowed.  Before the
+ * command is executed: what can fail fails here. */
+must_check int keeper_new(const struct plan *plan, int control_fd,
+			  struct keeper **ret, struct err *e);
+/* The command is executed; its listener is ours now. */
+void keeper_listen(struct keeper *k, int listener_fd);
 /* For these four k may be NULL, and then there is nothing to do. */
 int keeper_listener(const struct keeper *k);	/* -1: none */
 /* How long to wait before keeper_retry(), -1 for ever. */

@@ -132,10 +132,11 @@ int spawn_keeper(struct init *in, const struct step *s, struct err *e)
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0,
 		       in->keeper_fd) < 0)
 		return err_sys(e, "socketpair");
-	return 0;
+	return keeper_new(in->plan, in->control_fd, &in->keeper, e);
 }
 
-/* What the child has sent before it executed. */
+/* What the child has sent before it executed.  It needs no memory of ours, and
+ * the end that is closed leaves its number to it. */
 static int take_listener(struct init *in, struct err *e)
 {
 	static struct control_in heard;
@@ -146,8 +147,8 @@ static int take_listener(struct init *in, struct err *e)
 	close_fd(&in->keeper_fd[0]);
 	if (heard.fds_n != 1)
 		return err_kind(e, ERR_BUG, "the listener is missing");
-	return keeper_new(in->plan, heard.fds[0], in->control_fd, &in->keeper,
-			  e);
+	keeper_listen(in->keeper, heard.fds[0]);
+	return 0;
 }
 
 int spawn_command(struct init *in, const struct step *s, struct err *e)

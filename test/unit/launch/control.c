@@ -3,6 +3,7 @@
 #include "control.h"
 
 #include <errno.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -46,9 +47,38 @@ static void test_the_end_is_heard_behind_a_note_that_was_not_read(void)
 	(void)close(pair[0]);
 }
 
+/* pid 1 with no descriptor left still gets the command's listener (spawn.c). */
+static void test_the_number_of_a_closed_end_is_enough(void)
+{
+	struct control_note none = { .kind = CONTROL_NONE };
+	struct err e = { 0 };
+	struct rlimit all, few;
+	int pair[2], spare;
+
+	CHECK_INT(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair),
+		  0);
+	CHECK_INT(control_send_fds(pair[1], &none, &pair[1], 1, &e), 0);
+	CHECK_INT(control_send_fds(pair[1], &none, &pair[1], 1, &e), 0);
+	CHECK_INT(getrlimit(RLIMIT_NOFILE, &all), 0);
+	spare = dup(pair[0]);
+	(void)close(spare);
+	few = all;
+	few.rlim_cur = (rlim_t)spare;	/* all below are in use */
+	CHECK_INT(setrlimit(RLIMIT_NOFILE, &few), 0);
+	CHECK_INT(control_receive(pair[0], &heard, false, &e), -1);
+	(void)close(pair[1]);
+	CHECK_INT(control_receive(pair[0], &heard, false, &e), 1);
+	CHECK_INT(heard.fds_n, 1);
+	CHECK_INT(heard.fds[0], pair[1]);
+	CHECK_INT(setrlimit(RLIMIT_NOFILE, &all), 0);
+	(void)close(heard.fds[0]);
+	(void)close(pair[0]);
+}
+
 int main(void)
 {
 	RUN(test_a_failure_is_heard_that_came_before_a_note_was_read);
 	RUN(test_the_end_is_heard_behind_a_note_that_was_not_read);
+	RUN(test_the_number_of_a_closed_end_is_enough);
 	return tap_done();
 }

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* May a path get a name?  See judge.h. */
+#include "judge.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "buf.h"
+#include "control.h"
+#include "loop.h"
+#include "own.h"
+
+enum { REPORTS_MAX = 256 };	/* of a run; the agent decides how many */
+
+/* What creation.c asks. */
+struct asked {
+	struct creation_made made;
+	const struct judge *judge;
+};
+
+static void report(struct judge *j, struct sv path,
+		   const struct creation_rule *rule)
+{
+	struct control_note note = { .kind = CONTROL_REFUSED };
+	auto_buf struct buf text = buf_new(CONTROL_TAIL_MAX);
+	struct err ignored;
+
+	if (j->reports >= REPORTS_MAX || sv_eq(path, sv_str(j->reported)))
+		return;
+	j->reports++;
+	path = sv_head(path, sizeof j->reported - 1);
+	memcpy(j->reported, path.p, path.n);
+	j->reported[path.n] = '\0';
+	buf_put(&text, path);
+	buf_putc(&text, '\0');
+	buf_put(&text, sv_head(rule->why, PATH_MAX));
+	/* Unheard when the parent is gone, and then we are as well. */
+	(void)!control_send(j->control_fd, &note, buf_sv(&text), &ignored);
+}
+
+int judge_path(const struct descent *d, char room[2 * PATH_MAX],
+	       struct sv *ret)
+{
+	size_t n;
+
+	if (descent_directory(d, room))
+		return EACCES;
+	n = strlen(room);
+	if (n == 1)
+		n = 0;
+	n += (size_t)snprintf(room + n, 2 * PATH_MAX - n, "/%s", d->name);
+	while (n > 1 && room[n - 1] == '/')
+		room[--n] = '\0';
+	*ret = sv_of(room, n);
+	return 0;
+}
+
+/* Nobody but us makes or renames directories for the agent: it is still what
+ * has this name. */
+static bool is_made(struct creation_made *m, struct sv dir)
+{
+	const struct judge *j = container_of(m, struct asked, made)->judge;
+	char path[2 * PATH_MAX];
+	struct stat st;
+
+	if (dir.n >= sizeof path)
+		return false;
+	memcpy(path, dir.p, dir.n);
+	path[dir.n] = '\0';
+	return lstat(path, &st) == 0 && made_has(&j->made, &st);
+}
+
+int judge_name(struct judge *j, const struct descent *d, bool tree)
+{
+	struct asked asked = { .made.has = is_made, .judge = j };
+	const struct creation_rule *rule;
+	char room[2 * PATH_MAX];
+	struct sv path;
+
+	if (judge_path(d, room, &path))
+		return EACCES;
+	rule = creation_refused(j->plan, path, tree, &asked.made);
+	if (!rule) {
+		leaves_look(&j->leaves, j->control_fd, j->plan, d, path,
+			    asked.made.freed);
+		return 0;
+	}
+	report(j, path, rule);
+	return EACCES;
+}
+
+int judge_move(const struct judge *j, const struct descent *from,
+	       const struct descent *to)
+{
+	char from_room[2 * PATH_MAX], to_room[2 * PATH_MAX];
+	struct sv from_path, to_path;
+
+	if (!from->there || !S_ISDIR(from->st.st_mode))
+		return 0;
+	if (judge_path(from, from_room, &from_path) ||
+	    judge_path(to, to_room, &to_path))
+		return EACCES;
+	return creation_takes_out(j->plan, from_path, to_path) ? EXDEV : 0;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * May a path get a name?  What the plan's rules (creation.h) say of it, with the
+ * directories that the agent has made in this run, and what was refused said to
+ * the parent.
+ *
+ * The functions return 0, or the errno that the call is to fail with.
+ */
+#ifndef LAUNCH_JUDGE_H
+#define LAUNCH_JUDGE_H
+
+#include <limits.h>
+
+#include "creation.h"
+#include "descent.h"
+#include "leaves.h"
+#include "made.h"
+
+struct judge {
+	const struct plan *plan;	/* borrowed */
+	int control_fd;			/* borrowed; refusals are said there */
+	struct made made;
+	struct leaves leaves;
+	unsigned reports;
+	char reported[PATH_MAX];	/* the last one */
+};
+
+/* The name in that directory, as a path. */
+must_check int judge_path(const struct descent *d, char room[2 * PATH_MAX],
+			  struct sv *ret);
+/* tree as in creation.h. */
+must_check int judge_name(struct judge *j, const struct descent *d, bool tree);
+/* A directory's new place: what would be taken out of where all names are free
+ * is copied instead, name by name. */
+must_check int judge_move(const struct judge *j, const struct descent *from,
+			  const struct descent *to);
+
+#endif
