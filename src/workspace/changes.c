@@ -38,7 +38,7 @@ struct walk {
 /* One directory of both; lower_fd is -1 where the host has none. */
 struct pair {
 	int upper_fd, lower_fd;
-	bool opaque;
+	bool opaque;	/* nothing below it is of the host's there */
 	bool moved;	/* the host's is not the one that the run saw */
 };
 
@@ -220,14 +220,20 @@ static const char *why_refused(const struct entry_at *upper, int fd)
 	}
 }
 
+/* What was copied up has a note of it. */
+static bool was_the_hosts(int fd)
+{
+	char origin;
+
+	return fgetxattr(fd, "user.overlay.origin", &origin, 0) >= 0;
+}
+
 /* The agent's file was the host's once, and the host has none there now. */
 static bool is_lost_below(const struct walk *w, const struct pair *at, int fd)
 {
-	char origin;
 	struct stat st;
 
-	if (fd < 0 || at->opaque || fgetxattr(fd, "user.overlay.origin",
-					      &origin, 0) < 0)
+	if (fd < 0 || at->opaque || !was_the_hosts(fd))
 		return false;
 	/* One that the agent has renamed has no such name below, either; but
 	 * then nobody has touched the directory. */
@@ -267,7 +273,10 @@ static int walk_dir(struct walk *w, const struct pair *at, const char *name,
 	auto_fd int lower_fd = -1;
 	struct pair below = {
 		.upper_fd = upper_fd, .lower_fd = -1,
-		.opaque = at->opaque || entry_is_opaque(upper_fd),
+		.opaque = at->opaque || entry_is_opaque(upper_fd) ||
+			  /* Made inside: what the agent has renamed into it
+			   * was never the host's there. */
+			  (!has_lower && !was_the_hosts(upper_fd)),
 	};
 
 	if (has_lower) {

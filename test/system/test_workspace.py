@@ -575,10 +575,18 @@ def test_the_agent_is_the_user(stockade, tree):
     assert result.out.split() == [str(os.geteuid())] * 2
 
 
-def test_a_user_cannot_rename_a_directory_of_the_host(stockade, tree):
-    result = run(stockade, "python3 -c \"import os; os.rename('dir', 'other')\"")
-    assert "cross-device" in result.err
-    run(stockade, "mkdir own && mv own moved").ok()
+def test_a_file_renamed_into_a_new_directory_is_no_conflict(stockade, tree):
+    """But it is one where the host has removed a directory that it had."""
+    run(stockade, "mkdir -p new/in; mv dir/one new/in; echo x >> dir/sub/two"
+        ).ok()
+    shutil.rmtree(tree / "dir" / "sub")
+    assert diff(stockade) == [
+        "D  dir/one", "A  dir/sub/  (conflict: changed on the host meanwhile)",
+        "A  dir/sub/two  (conflict: changed on the host meanwhile)",
+        "A  new/", "A  new/in/", "A  new/in/one"]
+    apply(stockade, "--", "new", "dir/one")
+    assert (tree / "new" / "in" / "one").read_text() == "1\n"
+    assert not (tree / "dir" / "one").exists()
 
 
 BUSY = ("echo new >> change; rm remove; mkdir -p made/in; echo x > made/in/f;"
