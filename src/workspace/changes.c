@@ -377,7 +377,7 @@ static int settle_one(const struct pair *at, const char *name, struct err *e)
 }
 
 /* What the host has, and a directory that replaces its has not. */
-static int walk_replaced(struct walk *w, const struct pair *at, struct err *e)
+static int walk_missing(struct walk *w, const struct pair *at, struct err *e)
 {
 	auto_dir DIR *dir = open_names(at->lower_fd, e);
 	const struct dirent *d;
@@ -408,10 +408,25 @@ static int walk_replaced(struct walk *w, const struct pair *at, struct err *e)
 		if (rc < 0)
 			return -1;
 	}
-	if (w->settle && fremovexattr(at->upper_fd, "user.overlay.opaque") < 0 &&
-	    errno != ENODATA)
-		return err_sys(e, "note that a directory is not replaced");
 	return 0;
+}
+
+/* In a directory that the agent may have closed to itself. */
+static int settle_replaced(struct walk *w, const struct pair *at,
+			   struct err *e)
+{
+	struct stat st;
+	int rc;
+
+	if (fstat(at->upper_fd, &st) < 0 || fchmod(at->upper_fd, 0700) < 0)
+		return err_sys(e, "open a directory that is replaced");
+	rc = walk_missing(w, at, e);
+	if (rc == 0 && fremovexattr(at->upper_fd, "user.overlay.opaque") < 0 &&
+	    errno != ENODATA)
+		rc = err_sys(e, "note that a directory is not replaced");
+	if (fchmod(at->upper_fd, st.st_mode & 07777) < 0 && rc == 0)
+		rc = err_sys(e, "close a directory that is replaced");
+	return rc;
 }
 
 static int walk_pair(struct walk *w, const struct pair *at, struct err *e)
@@ -436,8 +451,9 @@ static int walk_pair(struct walk *w, const struct pair *at, struct err *e)
 			return -1;
 	}
 	w->depth--;
-	return at->opaque && at->lower_fd >= 0 && !is_done(w) ?
-		       walk_replaced(w, at, e) : 0;
+	if (!at->opaque || at->lower_fd < 0 || is_done(w))
+		return 0;
+	return w->settle ? settle_replaced(w, at, e) : walk_missing(w, at, e);
 }
 
 static int walk_tree(struct walk *w, struct err *e)

@@ -184,5 +184,6 @@ int commit_clear(struct apply *a, const struct apply_op *op, struct err *e)
 		return -1;
 	if (apply_step(a, e) < 0)
 		return -1;
-	return entry_remove(dir_fd, op->ours.p, e);
+	/* A directory may just have been closed. */
+	return entry_remove_in(dir_fd, op->ours.p, e);
 }

@@ -71,20 +71,6 @@ static int lay_over(const struct held *h, const struct change *change,
 	return 0;
 }
 
-/* In a directory that the agent may have closed to itself. */
-static int remove_in(int dir_fd, const char *name, struct err *e)
-{
-	struct stat st;
-	int rc;
-
-	if (fstat(dir_fd, &st) < 0 || fchmod(dir_fd, 0700) < 0)
-		return err_sys(e, "open its directory");
-	rc = entry_remove(dir_fd, name, e);
-	if (fchmod(dir_fd, st.st_mode & 07777) < 0 && rc == 0)
-		rc = err_sys(e, "close its directory");
-	return rc;
-}
-
 static int drop(const struct held *h, const struct change *change,
 		struct err *e)
 {
@@ -99,7 +85,7 @@ static int drop(const struct held *h, const struct change *change,
 		return -1;
 	if (S_ISDIR(change->mode) && change->kind == CHANGE_MODIFIED)
 		return drop_mode(h, change, upper_fd, e);
-	return remove_in(dir_fd, name.p, e);
+	return entry_remove_in(dir_fd, name.p, e);
 }
 
 /* What is in a new directory that goes as a whole goes with it. */

@@ -181,6 +181,23 @@ int entry_remove(int dir_fd, const char *name, struct err *e)
 	return 0;
 }
 
+int entry_remove_in(int dir_fd, const char *name, struct err *e)
+{
+	struct stat st;
+	bool closed;
+	int rc;
+
+	if (fstat(dir_fd, &st) < 0)
+		return err_sys(e, "look at its directory");
+	closed = st.st_uid == geteuid() && (st.st_mode & 0700) != 0700;
+	if (closed && fchmod(dir_fd, (st.st_mode & 07777) | 0700) < 0)
+		return err_sys(e, "open its directory");
+	rc = entry_remove(dir_fd, name, e);
+	if (closed && fchmod(dir_fd, st.st_mode & 07777) < 0 && rc == 0)
+		rc = err_sys(e, "close its directory");
+	return rc;
+}
+
 bool entry_is_opaque(int fd)
 {
 	char value = 0;

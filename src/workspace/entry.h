@@ -25,6 +25,9 @@ must_check int entry_read_link(int dir_fd, const char *name, struct buf *ret,
 /* Removes it with all that is below, at any depth; what is not there is no
  * error. */
 must_check int entry_remove(int dir_fd, const char *name, struct err *e);
+/* Also where its owner, whom we are, may not write: the mode is changed for the
+ * moment. */
+must_check int entry_remove_in(int dir_fd, const char *name, struct err *e);
 
 /* How overlayfs says "deleted". */
 static inline bool entry_is_whiteout(const struct stat *st)

@@ -589,6 +589,17 @@ def test_a_file_renamed_into_a_new_directory_is_no_conflict(stockade, tree):
     assert not (tree / "dir" / "one").exists()
 
 
+def test_a_directory_that_is_replaced_and_closed(stockade, tree):
+    run(stockade, "rm -r dir; mkdir -p dir/sub; echo y > dir/sub/three;"
+        "chmod 555 dir/sub").ok()
+    assert diff(stockade) == ["D  dir/one", "M  dir/sub/", "A  dir/sub/three",
+                              "D  dir/sub/two"]
+    apply(stockade)
+    assert os.listdir(tree / "dir" / "sub") == ["three"]
+    assert stat.S_IMODE((tree / "dir" / "sub").stat().st_mode) == 0o555
+    (tree / "dir" / "sub").chmod(0o755)
+
+
 BUSY = ("echo new >> change; rm remove; mkdir -p made/in; echo x > made/in/f;"
         "ln -s keep link; rm -r dir/sub; chmod 711 dir; rm keep; mkdir keep;"
         "echo y > keep/z")
