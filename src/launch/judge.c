@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "area.h"
 #include "buf.h"
 #include "control.h"
 #include "loop.h"
@@ -17,6 +18,7 @@ enum { REPORTS_MAX = 256 };	/* of a run; the agent decides how many */
 struct asked {
 	struct creation_made made;
 	const struct judge *judge;
+	struct sv from, to;	/* what is below `to` is below `from` still */
 };
 
 static void report(struct judge *j, struct sv path,
@@ -60,34 +62,63 @@ int judge_path(const struct descent *d, char room[2 * PATH_MAX],
  * has this name. */
 static bool is_made(struct creation_made *m, struct sv dir)
 {
-	const struct judge *j = container_of(m, struct asked, made)->judge;
+	const struct asked *asked = container_of(m, struct asked, made);
 	char path[2 * PATH_MAX];
+	struct sv base = SV("");
 	struct stat st;
 
-	if (dir.n >= sizeof path)
+	if (asked->to.n && area_contains(asked->to, dir)) {
+		base = asked->from;
+		dir = sv_from(dir, asked->to.n);
+	}
+	if (base.n + dir.n >= sizeof path)
 		return false;
-	memcpy(path, dir.p, dir.n);
-	path[dir.n] = '\0';
-	return lstat(path, &st) == 0 && made_has(&j->made, &st);
+	memcpy(path, base.p, base.n);
+	memcpy(path + base.n, dir.p, dir.n);
+	path[base.n + dir.n] = '\0';
+	return lstat(path, &st) == 0 && made_has(&asked->judge->made, &st);
+}
+
+static int decide(struct judge *j, struct asked *asked, struct sv path,
+		  bool tree)
+{
+	const struct creation_rule *rule;
+
+	asked->made.has = is_made;
+	asked->judge = j;
+	rule = creation_refused(j->plan, path, tree, &asked->made);
+	if (!rule)
+		return 0;
+	report(j, path, rule);
+	return EACCES;
 }
 
 int judge_name(struct judge *j, const struct descent *d, bool tree)
 {
-	struct asked asked = { .made.has = is_made, .judge = j };
-	const struct creation_rule *rule;
+	struct asked asked = { .from = SV("") };
 	char room[2 * PATH_MAX];
 	struct sv path;
 
 	if (judge_path(d, room, &path))
 		return EACCES;
-	rule = creation_refused(j->plan, path, tree, &asked.made);
-	if (!rule) {
-		leaves_look(&j->leaves, j->control_fd, j->plan, d, path,
-			    asked.made.freed);
-		return 0;
-	}
-	report(j, path, rule);
-	return EACCES;
+	if (decide(j, &asked, path, tree))
+		return EACCES;
+	leaves_look(&j->leaves, j->control_fd, j->plan, d, path,
+		    asked.made.freed);
+	return 0;
+}
+
+int judge_part(struct judge *j, struct sv from, struct sv to, struct sv below,
+	       bool tree)
+{
+	struct asked asked = { .from = from, .to = to };
+	char path[2 * PATH_MAX];
+
+	if (to.n + below.n >= PATH_MAX)
+		return EXDEV;
+	memcpy(path, to.p, to.n);
+	memcpy(path + to.n, below.p, below.n);
+	return decide(j, &asked, sv_of(path, to.n + below.n), tree);
 }
 
 int judge_move(const struct judge *j, const struct descent *from,

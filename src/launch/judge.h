@@ -34,5 +34,10 @@ must_check int judge_name(struct judge *j, const struct descent *d, bool tree);
  * is copied instead, name by name. */
 must_check int judge_move(const struct judge *j, const struct descent *from,
 			  const struct descent *to);
+/* A directory goes from one path to the other by its parts: may the one get its
+ * new name that is `below` either ("/a/b")?  What the agent has made is so at
+ * its old place still. */
+must_check int judge_part(struct judge *j, struct sv from, struct sv to,
+			  struct sv below, bool tree);
 
 #endif

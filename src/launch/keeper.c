@@ -12,6 +12,7 @@
 #include "errand.h"
 #include "openings.h"
 #include "own.h"
+#include "relocation.h"
 
 enum { RETRY_MS = 10 };
 
@@ -122,8 +123,11 @@ static int serve_rename(struct errand *r, const struct ends *at)
 		error = judge_move(r->judge, &to, &from);
 	if (error)
 		return error;
-	return errno_of(renameat2(from.dir_fd, from.name, to.dir_fd, to.name,
-				  (unsigned)at->flags));
+	error = errno_of(renameat2(from.dir_fd, from.name, to.dir_fd, to.name,
+				   (unsigned)at->flags));
+	/* An overlay does not rename what the host has a part in. */
+	return error == EXDEV ? relocation_make(r->judge, &from, &to,
+						(unsigned)at->flags) : error;
 }
 
 /* -- which is which -- */
