@@ -16,6 +16,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -90,6 +91,16 @@ int hold_begin(struct init *in, const struct step *s, struct err *e)
 		if (is_held(&plan->steps[i]) && check(in, i, e) < 0)
 			return -1;
 	return 0;
+}
+
+void hold_glance(void *of)
+{
+	struct init *in = of;
+	struct pollfd fd = { .fd = in->mounts_fd, .events = POLLPRI };
+	struct err e;
+
+	if (poll(&fd, 1, 0) > 0 && hold_check(in, &e) < 0)
+		init_fail(in, &e);
 }
 
 int hold_check(struct init *in, struct err *e)

@@ -105,6 +105,8 @@ INIT_STEP(spawn_command);
  * whether all that was covered and guarded still is. */
 INIT_STEP(hold_begin);
 must_check int hold_check(struct init *in, struct err *e);
+/* The same, where pid 1 is busy for long; of is the struct init. */
+void hold_glance(void *of);
 
 /* A copy of what the step's source is: the parent's, or made here of the tree
  * that is still what the plan has seen, restricted by `attrs`. */

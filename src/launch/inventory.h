@@ -35,6 +35,7 @@ struct inventory {
 	size_t names_n, names_cap;
 	uint64_t mount;			/* all of it is on this one */
 	uint64_t bytes;
+	const struct judge *judge;	/* borrowed */
 	uint64_t until_ms;		/* it is not moved for longer */
 	/* Both are borrowed; absolute. */
 	struct sv from, to;

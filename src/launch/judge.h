@@ -21,6 +21,8 @@ struct judge {
 	int control_fd;			/* borrowed; refusals are said there */
 	struct made made;
 	struct leaves leaves;
+	void (*glance)(void *of);	/* now and then, in what takes long */
+	void *glance_of;		/* borrowed */
 	unsigned reports;
 	char reported[PATH_MAX];	/* the last one */
 };

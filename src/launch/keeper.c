@@ -269,6 +269,12 @@ void keeper_end(struct keeper *k)
 		leaves_tell(&k->judge.leaves, k->judge.control_fd);
 }
 
+void keeper_glance(struct keeper *k, void (*glance)(void *of), void *of)
+{
+	k->judge.glance = glance;
+	k->judge.glance_of = of;
+}
+
 void keeper_listen(struct keeper *k, int listener_fd)
 {
 	k->listener_fd = listener_fd;

@@ -24,6 +24,8 @@ struct keeper;
  * command is executed: what can fail fails here. */
 must_check int keeper_new(const struct plan *plan, int control_fd,
 			  struct keeper **ret, struct err *e);
+/* What else pid 1 has to see is looked at in what takes long. */
+void keeper_glance(struct keeper *k, void (*glance)(void *of), void *of);
 /* The command is executed; its listener is ours now. */
 void keeper_listen(struct keeper *k, int listener_fd);
 /* For these four k may be NULL, and then there is nothing to do. */

@@ -16,7 +16,7 @@
 
 enum {
 	TRIES_MAX = 100,
-	TIME_MAX_MS = 10000,	/* all others wait, and pid 1 hears nothing */
+	TIME_MAX_MS = 10000,	/* all others wait, and so do signals */
 	LIST_MAX = 65536,	/* XATTR_LIST_MAX, and of a value as well */
 };
 
@@ -138,6 +138,8 @@ static int move(struct inventory *v, size_t i, const struct place *from,
 {
 	const mode_t mode = v->parts[i].mode;
 
+	if (v->judge->glance)
+		v->judge->glance(v->judge->glance_of);
 	if (loop_now_ms() > v->until_ms)
 		return EXDEV;
 	if (rename_at(from, to) == 0) {
@@ -258,7 +260,7 @@ int relocation_make(struct judge *j, const struct descent *from,
 		    const struct descent *to, unsigned flags)
 {
 	char from_room[2 * PATH_MAX], to_room[2 * PATH_MAX];
-	auto_inventory struct inventory v = { .n = 0 };
+	auto_inventory struct inventory v = { .judge = j };
 	uint64_t mount;
 	int error;
 

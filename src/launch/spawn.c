@@ -132,7 +132,10 @@ int spawn_keeper(struct init *in, const struct step *s, struct err *e)
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0,
 		       in->keeper_fd) < 0)
 		return err_sys(e, "socketpair");
-	return keeper_new(in->plan, in->control_fd, &in->keeper, e);
+	if (keeper_new(in->plan, in->control_fd, &in->keeper, e) < 0)
+		return -1;
+	keeper_glance(in->keeper, hold_glance, in);
+	return 0;
 }
 
 /* What the child has sent before it executed.  It needs no memory of ours, and
