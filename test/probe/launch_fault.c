@@ -172,7 +172,7 @@ static int follow(struct follow *f, bool wants_pty, struct sv ca, struct err *e)
 	return loop_run(f->loop, e);
 }
 
-static int launch(const struct plan *plan, struct sv ca)
+static int launch(struct plan *plan, struct sv ca)
 {
 	struct sandbox sb;
 	struct follow f = { .sb = &sb };
