@@ -176,6 +176,14 @@ static void tell(const struct held *h, char *text, size_t n)
 			       "makes them on the host", h->id);
 }
 
+/* The overlay has synced nothing, not even where the agent asked for it. */
+static void sync_it(const struct held *h)
+{
+	if (syncfs(h->fd) < 0)
+		complain("what is held may not be on the disk yet: ",
+			 strerror(errno), false);
+}
+
 /* Not closed yet: until the run's last record is written, nobody else may write
  * to its trail. */
 void run_held_end(struct run_held *r)
@@ -194,6 +202,7 @@ void run_held_end(struct run_held *r)
 		remove_work(&r->held);
 		if (any > 0 && seen_note_directories(&r->held, &e) < 0)
 			any = -1;
+		sync_it(&r->held);
 		tell(&r->held, text, sizeof text);
 		if (any < 0)
 			complain("what was held cannot be compared: ", e.msg,

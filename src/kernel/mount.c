@@ -169,6 +169,9 @@ int mount_new_overlay(const struct mount_layers *l, uint64_t attrs,
 		{ "userxattr", NULL },	/* before the others: it forbids some */
 		{ "redirect_dir", "nofollow" }, { "metacopy", "off" },
 		{ "index", "off" }, { "xino", "off" },
+		/* Nothing is synced, neither each file that is copied up, nor
+		 * all of the file system at the end: that is the caller's. */
+		{ "volatile", NULL },
 		{ "lowerdir", lower }, { "upperdir", upper },
 		{ "workdir", work },
 	};

@@ -63,6 +63,8 @@ must_check int mount_new_fs(const char *type,
  * changed.  upper and work are directories of one mount.  Its attributes are
  * user.overlay.*, which a user may write, and which the overlay keeps from
  * whoever is in it; directories are not redirected, no file is half copied.
+ * Nothing in it is ever synced (volatile, from 5.10): the caller may syncfs()
+ * the upper layer's file system afterwards.  A work directory serves once.
  */
 struct mount_layers {
 	int lower_fd, upper_fd, work_fd;
