@@ -2,8 +2,8 @@
 """What real work costs inside, and what many runs leave behind: for bench/run.
 
 compile: a C project of 500 files, beside the same outside, direct and with an
-overlay.  status: `git status` on 50,000 files, likewise.  left: runs that are killed at any moment.  alive:
-sandboxes that live at the same time.
+overlay.  status: `git status` on 50,000 files, likewise.  left: runs that are
+killed at any moment.  alive: sandboxes that live at the same time.
 """
 import os
 import random
