@@ -122,36 +122,45 @@ static int parse_only(const struct statement *s, struct sv only,
 	return 0;
 }
 
-/* Two statements that cannot both hold. */
-static int refuse_another(const struct statement *s, const struct word *w,
-			  const char *what, const struct origin *first,
-			  struct err *e)
+/* Two statements that cannot both hold: of the second, the argument. */
+static int refuse_another(const struct statement *s, const char *what,
+			  const struct origin *first, struct err *e)
 {
+	const struct word *w = statement_word(s, 1, what, e);
 	auto_buf struct buf b = buf_new(256);
 
+	if (!w)
+		return -1;
 	origin_put(&b, first);
 	return statement_error(s, w, e, "another %s is set already (%.*s)",
 			       what, SV_FMT(buf_sv(&b)));
 }
 
-int word_workspace(const struct statement *s, struct policy *p, struct err *e)
+/* The only argument, one of two words: 0 or 1 for which; `both` names them. */
+static int read_either(const struct statement *s, const char *both,
+		       const struct sv choices[2], struct err *e)
 {
-	const struct word *w = statement_word(s, 1, "`direct` or `overlay`", e);
-	enum workspace said;
+	const struct word *w = statement_word(s, 1, both, e);
 
 	if (!w || statement_end(s, 2, e) < 0)
 		return -1;
-	if (sv_eq(w->text, SV("direct")))
-		said = WORKSPACE_DIRECT;
-	else if (sv_eq(w->text, SV("overlay")))
-		said = WORKSPACE_OVERLAY;
-	else
-		return statement_error(s, w, e,
-			"expected `direct` or `overlay`, found \"%.*s\"",
-			WORD_FMT(w->text));
+	for (int i = 0; i < 2; i++)
+		if (sv_eq(w->text, choices[i]))
+			return i;
+	return statement_error(s, w, e, "expected %s, found \"%.*s\"", both,
+			       WORD_FMT(w->text));
+}
+
+int word_workspace(const struct statement *s, struct policy *p, struct err *e)
+{
+	const struct sv choices[] = { SV("direct"), SV("overlay") };
+	int i = read_either(s, "`direct` or `overlay`", choices, e);
+	enum workspace said = i ? WORKSPACE_OVERLAY : WORKSPACE_DIRECT;
+
+	if (i < 0)
+		return -1;
 	if (p->workspace && p->workspace != said)
-		return refuse_another(s, w, "workspace", &p->workspace_origin,
-				      e);
+		return refuse_another(s, "workspace", &p->workspace_origin, e);
 	if (!p->workspace)
 		p->workspace_origin = s->origin;
 	p->workspace = said;
@@ -160,21 +169,14 @@ int word_workspace(const struct statement *s, struct policy *p, struct err *e)
 
 int word_terminal(const struct statement *s, struct policy *p, struct err *e)
 {
-	const struct word *w = statement_word(s, 1, "`exact` or `filter`", e);
-	enum screen said;
+	const struct sv choices[] = { SV("exact"), SV("filter") };
+	int i = read_either(s, "`exact` or `filter`", choices, e);
+	enum screen said = i ? SCREEN_FILTER : SCREEN_EXACT;
 
-	if (!w || statement_end(s, 2, e) < 0)
+	if (i < 0)
 		return -1;
-	if (sv_eq(w->text, SV("exact")))
-		said = SCREEN_EXACT;
-	else if (sv_eq(w->text, SV("filter")))
-		said = SCREEN_FILTER;
-	else
-		return statement_error(s, w, e,
-			"expected `exact` or `filter`, found \"%.*s\"",
-			WORD_FMT(w->text));
 	if (p->screen && p->screen != said)
-		return refuse_another(s, w, "terminal", &p->screen_origin, e);
+		return refuse_another(s, "terminal", &p->screen_origin, e);
 	if (!p->screen)
 		p->screen_origin = s->origin;
 	p->screen = said;
@@ -206,12 +208,8 @@ int word_keep(const struct statement *s, struct policy *p, struct err *e)
 			KEEP_NAME_MAX - 1, WORD_FMT(w->text));
 	if (p->keep.n && sv_eq(p->keep, w->text))
 		return 0;
-	if (p->keep.n) {
-		origin_put(&b, &p->keep_origin);
-		return statement_error(s, w, e,
-			"another name is set already (%.*s)",
-			SV_FMT(buf_sv(&b)));
-	}
+	if (p->keep.n)
+		return refuse_another(s, "name", &p->keep_origin, e);
 	buf_printf(&b, "keep %.*s", SV_FMT(w->text));
 	p->keep_text = arena_dup(&p->arena, buf_sv(&b));
 	if (b.full || !p->keep_text.p)
