@@ -99,15 +99,23 @@ struct brought {
 
 static void put_brought(struct brought *b, int at_fd, const char *name);
 
-static void put_below(struct brought *b, int dir_fd)
+/* From its beginning, whatever was read of dir_fd; NULL when it cannot be. */
+static DIR *list(int dir_fd)
 {
 	auto_fd int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY |
 				O_CLOEXEC);
-	auto_dir DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-	const struct dirent *entry;
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 
 	if (dir)
 		(void)steal_fd(&fd);
+	return dir;
+}
+
+static void put_below(struct brought *b, int dir_fd)
+{
+	auto_dir DIR *dir = list(dir_fd);
+	const struct dirent *entry;
+
 	while (dir && (entry = readdir(dir)) != NULL)
 		if (strcmp(entry->d_name, ".") != 0 &&
 		    strcmp(entry->d_name, "..") != 0)
@@ -269,13 +277,9 @@ static void note_one(struct directories *d, int upper_fd, int lower_fd,
 
 static void note_below(struct directories *d, int upper_fd, int lower_fd)
 {
-	auto_fd int fd = openat(upper_fd, ".", O_RDONLY | O_DIRECTORY |
-				O_CLOEXEC);
-	auto_dir DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	auto_dir DIR *dir = list(upper_fd);
 	const struct dirent *entry;
 
-	if (dir)
-		(void)steal_fd(&fd);
 	while (dir && (entry = readdir(dir)) != NULL)
 		if (strcmp(entry->d_name, ".") != 0 &&
 		    strcmp(entry->d_name, "..") != 0 &&
