@@ -408,57 +408,78 @@ static struct holding holding_of(int store_fd, const struct sv *held, size_t n,
 	return h;
 }
 
+/* One run of the list: its first record, and its last, if it has ended. */
+struct listed {
+	struct sv id;
+	const json_t *first, *last;
+	const json_t *status;	/* NULL without one */
+	bool ended;
+	const struct holding *holding;
+};
+
+static long long denied_of(const struct listed *r)
+{
+	return json_integer_value(json_object_get(r->last, "denied"));
+}
+
+static void put_listed_json(struct buf *b, const struct listed *r)
+{
+	struct json j = json_line(b);
+
+	json_open(&j, '{');
+	json_put_sv(&j, "run", r->id);
+	json_put_str(&j, "started", text_of(r->first, "time"));
+	json_put_bool(&j, "ended", r->ended);
+	json_key(&j, "status");
+	if (json_is_integer(r->status))
+		json_i64(&j, json_integer_value(r->status));
+	else
+		json_nil(&j);
+	json_put_u64(&j, "denied", (uint64_t)denied_of(r));
+	json_put_bool(&j, "held", r->holding->held);
+	if (r->holding->kept[0])
+		json_put_str(&j, "kept", r->holding->kept);
+	json_close(&j, '}');
+}
+
+static void put_listed(struct buf *b, const struct listed *r)
+{
+	const json_t *arg;
+	size_t i;
+
+	buf_put_visible(b, r->id);
+	buf_puts(b, "  ");
+	if (json_is_integer(r->status))
+		buf_printf(b, "%6lld  %4lld denied  ",
+			   json_integer_value(r->status), denied_of(r));
+	else
+		buf_printf(b, "%6s  %11s  ", "-", r->ended ? "failed" : "");
+	if (r->holding->kept[0])
+		buf_printf(b, "[kept %s] ", r->holding->kept);
+	else
+		buf_puts(b, r->holding->held ? "[held] " : "");
+	json_array_foreach(json_object_get(r->first, "command"), i, arg) {
+		if (i)
+			buf_putc(b, ' ');
+		put_text(b, json_string_value(arg));
+	}
+}
+
 static void print_run(struct sv id, const struct holding *h, bool as_json)
 {
 	auto_buf struct buf b = buf_new(AUDIT_LINE_MAX * 4);
+	struct listed r = { .id = id, .holding = h };
 	json_t *first = NULL, *last = NULL;
-	const json_t *status, *arg;
-	bool ended;
-	size_t i;
 
 	load_ends(id, &first, &last);
-	ended = last && strcmp(text_of(last, "event"), "end") == 0;
-	status = json_object_get(last, "status");
-	if (as_json) {
-		struct json j = json_line(&b);
-
-		json_open(&j, '{');
-		json_put_sv(&j, "run", id);
-		json_put_str(&j, "started", text_of(first, "time"));
-		json_put_bool(&j, "ended", ended);
-		json_key(&j, "status");
-		if (json_is_integer(status))
-			json_i64(&j, json_integer_value(status));
-		else
-			json_nil(&j);
-		json_put_u64(&j, "denied",
-			     (uint64_t)json_integer_value(
-				     json_object_get(last, "denied")));
-		json_put_bool(&j, "held", h->held);
-		if (h->kept[0])
-			json_put_str(&j, "kept", h->kept);
-		json_close(&j, '}');
-	} else {
-		buf_put_visible(&b, id);
-		buf_puts(&b, "  ");
-		if (json_is_integer(status))
-			buf_printf(&b, "%6lld  %4lld denied  ",
-				   json_integer_value(status),
-				   json_integer_value(json_object_get(
-					   last, "denied")));
-		else
-			buf_printf(&b, "%6s  %11s  ", "-",
-				   ended ? "failed" : "");
-		if (h->kept[0])
-			buf_printf(&b, "[kept %s] ", h->kept);
-		else
-			buf_puts(&b, h->held ? "[held] " : "");
-		json_array_foreach(json_object_get(first, "command"), i, arg) {
-			if (i)
-				buf_putc(&b, ' ');
-			put_text(&b, json_string_value(arg));
-		}
-	}
+	r.first = first;
+	r.last = last;
+	r.status = json_object_get(last, "status");
+	r.ended = last && strcmp(text_of(last, "event"), "end") == 0;
+	if (as_json)
+		put_listed_json(&b, &r);
+	else
+		put_listed(&b, &r);
 	(void)printf("%.*s\n", SV_FMT(buf_sv(&b)));
 	json_decref(first);
 	json_decref(last);
