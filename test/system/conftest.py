@@ -7,6 +7,7 @@ called api.test and other.test, `plain` is one without TLS.
 """
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -59,6 +60,17 @@ class Result:
 
     def __repr__(self):
         return f"status {self.status}\nstdout: {self.out}\nstderr: {self.err}"
+
+
+def listen_at(path):
+    """A listening socket of that name, which may be longer than the 108 bytes
+    of an address."""
+    listener = socket.socket(socket.AF_UNIX)
+    folder = os.open(os.path.dirname(path), os.O_PATH)
+    listener.bind(f"/proc/self/fd/{folder}/{os.path.basename(path)}")
+    os.close(folder)
+    listener.listen()
+    return listener
 
 
 class Stockade:

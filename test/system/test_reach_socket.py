@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from conftest import needs_cell
+from conftest import listen_at, needs_cell
 
 pytestmark = needs_cell
 
@@ -23,13 +23,7 @@ class Server:
         if tls:
             self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
             self.context.load_cert_chain(*tls)
-        self.socket = socket.socket(socket.AF_UNIX)
-        # By a short name: an address has 108 bytes.
-        folder = os.open(os.path.dirname(self.path), os.O_PATH)
-        self.socket.bind(f"/proc/self/fd/{folder}/"
-                         + os.path.basename(self.path))
-        os.close(folder)
-        self.socket.listen()
+        self.socket = listen_at(self.path)
         threading.Thread(target=self.serve, daemon=True).start()
 
     def serve(self):

@@ -7,6 +7,8 @@ import threading
 
 import pytest
 
+from conftest import listen_at
+
 TALK = """
 import socket, sys
 for name in sys.argv[1:]:
@@ -26,13 +28,7 @@ class Server:
 
     def __init__(self, path):
         self.path, self.heard = str(path), []
-        self.socket = socket.socket(socket.AF_UNIX)
-        # By a short name: an address has 108 bytes.
-        folder = os.open(os.path.dirname(self.path), os.O_PATH)
-        self.socket.bind(f"/proc/self/fd/{folder}/"
-                         + os.path.basename(self.path))
-        os.close(folder)
-        self.socket.listen()
+        self.socket = listen_at(self.path)
         threading.Thread(target=self.serve, daemon=True).start()
 
     def serve(self):
