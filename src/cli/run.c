@@ -330,7 +330,11 @@ static int start(struct run *r, char **argv, struct err *e)
 		return -1;
 	r->has_sandbox = true;
 	/* Before there are secrets in this memory, of which it has a copy. */
-	if (sandbox_start(r->plan, &r->sandbox, e) < 0 ||
+	if (sandbox_start(r->plan, &r->sandbox, e) < 0)
+		return -1;
+	/* All else afterwards: pid 1 has as much to do. */
+	r->loop = loop_new(e);
+	if (!r->loop || run_held_recover(e) < 0 ||
 	    make_input(r, argv, e) < 0 || open_warden(r, argv, e) < 0 ||
 	    open_store(r, e) < 0 || open_caches(r, true, e) < 0 ||
 	    publish_open(&r->publish, &r->policy, r->loop, &r->sandbox,
@@ -340,15 +344,18 @@ static int start(struct run *r, char **argv, struct err *e)
 	    run_held_note(&r->held, r->plan, r->sandbox.pid, e) < 0)
 		return -1;
 	r->is_planned = true;
-	/* Two threads build the sandbox; when the network stands, there is a
-	 * core to spare for the record. */
+	/* Two threads build the sandbox, and the record is only needed when they
+	 * have done it. */
 	if (sandbox_build(r->plan, &r->sandbox, e) < 0)
 		return -1;
+	process_give_way(true);
 	if (sandbox_network(&r->sandbox, e) < 0 ||
 	    publish_check(r->publish, r->sandbox.tcp_fd, e) < 0 ||
 	    run_record_init(&r->record, e) < 0 ||
-	    run_record_start(&r->record, r->cwd, e) < 0 ||
-	    warden_await_vault(&r->warden, e) < 0 ||
+	    run_record_start(&r->record, r->cwd, e) < 0)
+		return -1;
+	process_give_way(false);
+	if (warden_await_vault(&r->warden, e) < 0 ||
 	    warden_serve(&r->warden, steal_fd(&r->sandbox.tcp_fd),
 			 steal_fd(&r->sandbox.dns_fd), e) < 0)
 		return -1;
@@ -409,10 +416,7 @@ static int run(struct run *r, char **argv, struct err *e)
 	struct sv limit;
 	int status;
 
-	if (run_held_recover(e) < 0)
-		return -1;
-	r->loop = loop_new(e);
-	if (!r->loop || supervise_signals(&s, e) < 0)
+	if (supervise_signals(&s, e) < 0)
 		return -1;
 	if (start(r, argv, e) < 0) {
 		end_sandbox(r);

@@ -148,6 +148,13 @@ void process_keep_on(pid_t pid, const cpu_set_t *cpus)
 		(void)sched_setaffinity(pid, sizeof *cpus, cpus);
 }
 
+void process_give_way(bool on)
+{
+	const struct sched_param none = { 0 };
+
+	(void)sched_setscheduler(0, on ? SCHED_BATCH : SCHED_OTHER, &none);
+}
+
 bool process_orphans_are_reaped(void)
 {
 	/* PROC_PID_INIT_INO of the kernel's include/linux/proc_ns.h. */

@@ -18,12 +18,14 @@
 
 enum { BACKLOG = 4096, DNS_PORT = 53 };
 
-/* Not all at once in clone3(): the parent has more to do than to wait. */
+/* Not all at once in clone3(): the parent waits for that, and to copy the
+ * host's mounts takes as long as they are many. */
 int box_separate(struct init *in, const struct step *s, struct err *e)
 {
 	(void)in;
 	(void)s;
-	if (unshare(CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP) < 0)
+	if (unshare(CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS |
+		    CLONE_NEWCGROUP) < 0)
 		return err_sys(e, "make namespaces");
 	return 0;
 }

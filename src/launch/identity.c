@@ -121,8 +121,7 @@ int identity_begin(struct builder *b, struct err *e)
 		plan->uid = plan->host_uid;
 		plan->gid = plan->host_gid;
 	}
-	builder_step(b, STEP_NAMESPACES, SV(""),
-		     SV("user mount pid time"));
+	builder_step(b, STEP_NAMESPACES, SV(""), SV("user pid time"));
 	builder_step(b, STEP_IDENTITY,
 		     builder_printf(b, "%u:%u", plan->uid, plan->gid),
 		     SV("the agent's ids, never 0 outside"))->source =

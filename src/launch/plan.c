@@ -160,7 +160,7 @@ static int begin(struct builder *b, const int stdio[3], const struct policy *p,
 	    plan_stdio(b->plan, stdio, e) < 0 || identity_begin(b, e) < 0)
 		return -1;
 	plan_groups(b);
-	add(b, STEP_SEPARATE, "ipc uts cgroup namespaces");
+	add(b, STEP_SEPARATE, "mount ipc uts cgroup namespaces");
 	builder_step(b, STEP_HOSTNAME, SV(HOST_NAME), SV("system"))->flags =
 		STEP_SYSTEM;
 	add(b, STEP_THREAD, "one that builds the root meanwhile");

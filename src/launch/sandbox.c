@@ -19,8 +19,7 @@
 #include "userns.h"
 
 /* The others are steps of their own (box.c). */
-#define NAMESPACES                                                       \
-	(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWTIME)
+#define NAMESPACES (CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWTIME)
 
 static bool same_file(int a, int b)
 {
