@@ -64,7 +64,9 @@ int mount_set_attrs(int tree_fd, uint64_t attrs, bool recursive, struct err *e)
 int mount_clone_restricted(int dirfd, const char *path, bool recursive,
 			   uint64_t attrs, struct err *e)
 {
-	struct mount_attr attr = { .attr_set = attrs };
+	struct mount_attr attr = {
+		.attr_set = attrs, .propagation = MS_PRIVATE,
+	};
 	auto_fd int tree_fd = (int)syscall(SYS_open_tree_attr, dirfd, path,
 					   clone_flags(path, recursive), &attr,
 					   sizeof attr);
@@ -75,7 +77,7 @@ int mount_clone_restricted(int dirfd, const char *path, bool recursive,
 	if (errno != ENOSYS && errno != EPERM)
 		return err_sys(e, "copy the tree of %s", shown(path));
 	tree_fd = mount_clone(dirfd, path, recursive, e);
-	if (tree_fd < 0 || mount_set_attrs(tree_fd, attrs, recursive, e) < 0)
+	if (tree_fd < 0 || set_attr(tree_fd, "", recursive, &attr, e) < 0)
 		return -1;
 	return steal_fd(&tree_fd);
 }
@@ -91,7 +93,7 @@ int mount_set_private(int dirfd, const char *path, bool recursive,
 int mount_idmap(int tree_fd, int userns_fd, bool recursive, struct err *e)
 {
 	struct mount_attr attr = {
-		.attr_set = MOUNT_ATTR_IDMAP,
+		.attr_set = MOUNT_ATTR_IDMAP, .propagation = MS_PRIVATE,
 		.userns_fd = (unsigned)userns_fd,
 	};
 

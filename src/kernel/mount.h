@@ -22,11 +22,14 @@
 
 #include "err.h"
 
-/* A detached copy of the tree at path: a descriptor. */
+/* A detached copy of the tree at path: a descriptor.  Where the original is
+ * shared (systemd shares `/`), so is the copy: what is mounted in it appears on
+ * the host.  The two below cut it off. */
 must_check int mount_clone(int dirfd, const char *path, bool recursive,
 			   struct err *e);
 
-/* The same, with attributes added to what the tree has (mount_set_attrs()). */
+/* The same, cut off, with attributes added to what the tree has
+ * (mount_set_attrs()). */
 must_check int mount_clone_restricted(int dirfd, const char *path,
 				      bool recursive, uint64_t attrs,
 				      struct err *e);
@@ -38,8 +41,9 @@ must_check int mount_set_attrs(int tree_fd, uint64_t attrs, bool recursive,
 /* No event travels to or from the mounts of this tree. */
 must_check int mount_set_private(int dirfd, const char *path, bool recursive,
 				 struct err *e);
-/* The owners on disk are seen through the maps of userns_fd (userns.h).  Only
- * a detached tree; needs root outside and a file system that can. */
+/* The owners on disk are seen through the maps of userns_fd (userns.h), and the
+ * tree is cut off.  Only a detached one; needs root outside and a file system
+ * that can. */
 must_check int mount_idmap(int tree_fd, int userns_fd, bool recursive,
 			   struct err *e);
 

@@ -240,10 +240,17 @@ def net(authority, api, other, plain):
             f"reach plain.test via {plain.via}\n")
 
 
+def mounts():
+    with open("/proc/self/mountinfo") as lines:
+        return {line.split()[4] for line in lines}
+
+
 @pytest.fixture(autouse=True)
 def nothing_is_left_behind():
-    """No test may leave one of our processes running."""
-    before = set(ours())
+    """No test may leave one of our processes running, or a mount."""
+    before, mounted = set(ours()), mounts()
     yield
+    assert eventually(lambda: mounts() <= mounted), \
+        f"left mounted: {mounts() - mounted}"
     assert eventually(lambda: not set(ours()) - before), \
         f"left running: {ours()}"

@@ -311,18 +311,26 @@ def test_a_run_ends_with_its_first_process(stockade):
 
 
 def test_no_mount_travels(stockade):
-    """Neither in nor out; the host here is a mount namespace of the test's."""
+    """Neither in nor out; the host here is a mount namespace of the test's,
+    shared as systemd has it.  The sandbox covers a file of the granted tree."""
     own = ["unshare", "-m"] + ([] if IS_ROOT else ["-c", "--keep-caps"])
     (stockade.cwd / "m").mkdir()
+    (stockade.cwd / ".env").write_text("seen\n")
     argv = stockade.argv(
         "sh", "-c", "echo up; until [ -e go ]; do sleep 0.02; done; ls m;"
-        "grep -c work/m /proc/self/mounts")
-    script = ("mount --make-rshared / 2>/dev/null; \"$@\" > ../out & "
-              "until grep -q up ../out; do sleep 0.02; done;"
+        "grep -c work/m /proc/self/mounts; grep -c work/.env /proc/self/mounts",
+        policy="write .\n")
+    script = ("mount --make-rshared / 2>/dev/null;"
+              "sort /proc/self/mountinfo > ../before;"
+              "\"$@\" > ../out & until grep -q up ../out; do sleep 0.02; done;"
+              "sort /proc/self/mountinfo | cmp - ../before && echo same;"
               "mount -t tmpfs none m && touch m/late; touch go; wait;"
-              "cat ../out; ls m; grep -c work/m /proc/self/mounts")
+              "cat ../out; ls m; grep -c work/m /proc/self/mounts; umount m;"
+              "sort /proc/self/mountinfo | cmp - ../before && echo same;"
+              "cat .env")
     done = subprocess.run([*own, "sh", "-c", script, "sh", *argv], text=True,
                           cwd=stockade.cwd, env=stockade.env, timeout=30,
                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE)
-    assert done.stdout.split() == ["up", "0", "late", "1"], done
+    assert done.stdout.split() == [
+        "same", "up", "0", "1", "late", "1", "same", "seen"], done
