@@ -170,10 +170,7 @@ static int check_writable(const struct cgroup_place *at, struct err *e)
 		return 0;
 	if (errno == EACCES || errno == EPERM)
 		return err_kind(e, ERR_UNSUPP, "the control group %s is not "
-				"this user's to divide%s", at->path,
-				at->version == 2 ? ": start stockade by "
-				"`systemd-run --user --scope -p Delegate=yes`" :
-				"");
+				"this user's to divide", at->path);
 	return err_sys(e, "the control group %s", at->path);
 }
 
@@ -190,6 +187,16 @@ static int none_has(struct sv groups, enum cgroup_controller c, struct err *e)
 				"the page cache; only version 2 holds that");
 	return err_kind(e, ERR_UNSUPP, "this machine shows no control "
 			"group with the %s controller", names[c]);
+}
+
+bool cgroup_is_unified(void)
+{
+	auto_buf struct buf b = buf_new(TEXT_MAX);
+	struct err ignored;
+
+	return io_read_file(AT_FDCWD, "/proc/self/cgroup", &b, &ignored) == 0 &&
+	       sv_starts(buf_sv(&b), SV("0::")) &&
+	       sv_find(buf_sv(&b), '\n') + 1 == b.n;
 }
 
 int cgroup_find(enum cgroup_controller c, struct cgroup_place *ret,

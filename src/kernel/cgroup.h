@@ -45,6 +45,12 @@ bool cgroup_offers(int dir_fd, enum cgroup_controller c);
 must_check int cgroup_find(enum cgroup_controller c, struct cgroup_place *ret,
 			   struct err *e);
 
+/* Version 2 alone: every controller is in its tree. */
+bool cgroup_is_unified(void);
+/* Version 2: nobody is in this process's group but itself and its children, or
+ * it is the machine's, where that is of no matter. */
+bool cgroup_is_ours(int dir_fd);
+
 /*
  * Where it is, from the texts of /proc/self/cgroup and /proc/self/mountinfo:
  * appends the path to ret and returns true.  Version 2 has no name for a

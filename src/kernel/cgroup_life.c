@@ -159,6 +159,46 @@ static pid_t parent_of(uint64_t pid)
 	return (pid_t)value;
 }
 
+static bool is_family(uint64_t pid)
+{
+	return (pid_t)pid == getpid() || parent_of(pid) == getpid();
+}
+
+/* Of all groups only the machine's own may have both, processes and
+ * controllers for those below it. */
+static bool is_machines(int dir_fd)
+{
+	return !cgroup_has(dir_fd, "cgroup.type");
+}
+
+static bool has_processes(int dir_fd)
+{
+	auto_buf struct buf b = buf_new(TEXT_MAX);
+	struct err ignored;
+
+	return io_read_file(dir_fd, "cgroup.procs", &b, &ignored) < 0 || b.n;
+}
+
+bool cgroup_is_ours(int dir_fd)
+{
+	auto_buf struct buf b = buf_new(TEXT_MAX);
+	struct err ignored;
+	struct sv rest;
+
+	if (is_machines(dir_fd))
+		return true;
+	if (io_read_file(dir_fd, "cgroup.procs", &b, &ignored) < 0)
+		return false;
+	for (rest = buf_sv(&b); rest.n;) {
+		uint64_t pid;
+
+		if (!sv_to_u64(cut(&rest, '\n'), INT32_MAX, &pid) ||
+		    !is_family(pid))
+			return false;
+	}
+	return true;
+}
+
 /* Every process of one group into another; with `family` only this one and its
  * children.  Those that stay are counted. */
 static int move_all(int from_fd, int to_fd, bool family)
@@ -178,8 +218,7 @@ static int move_all(int from_fd, int to_fd, bool family)
 		if (!sv_to_u64(line, INT32_MAX, &pid))
 			continue;
 		(void)snprintf(text, sizeof text, "%u", (unsigned)pid);
-		if ((family && (pid_t)pid != getpid() &&
-		     parent_of(pid) != getpid()) ||
+		if ((family && !is_family(pid)) ||
 		    cgroup_set(to_fd, "cgroup.procs", text, &ignored) < 0)
 			stayed++;
 	}
@@ -205,21 +244,24 @@ int cgroup_open_up(int dir_fd, const char *controllers, const char *name,
 	auto_fd int aside_fd = -1;
 
 	*ret_aside_fd = -1;
-	if (cgroup_set(dir_fd, "cgroup.subtree_control", controllers, e) == 0)
-		return 0;
-	if (e->code != EBUSY)
-		return -1;
+	/* The kernel does not insist where only cpu and pids are asked for, but
+	 * then lets nobody into the groups below. */
+	if (is_machines(dir_fd) || !has_processes(dir_fd))
+		return cgroup_set(dir_fd, "cgroup.subtree_control", controllers,
+				  e);
 	if (cgroup_make(dir_fd, name, &aside_fd, e) < 0)
 		return -1;
-	if (move_all(dir_fd, aside_fd, true) == 0 &&
-	    cgroup_set(dir_fd, "cgroup.subtree_control", controllers, e) == 0) {
-		*ret_aside_fd = steal_fd(&aside_fd);
-		return 0;
+	if (move_all(dir_fd, aside_fd, true) != 0) {
+		step_back(dir_fd, name);
+		return err_kind(e, ERR_UNSUPP, "stockade's control group has "
+				"other processes");
 	}
-	step_back(dir_fd, name);
-	return err_kind(e, ERR_UNSUPP, "stockade's control group has other "
-			"processes: start it in one of its own, by "
-			"`systemd-run --user --scope -p Delegate=yes`");
+	if (cgroup_set(dir_fd, "cgroup.subtree_control", controllers, e) < 0) {
+		step_back(dir_fd, name);
+		return -1;
+	}
+	*ret_aside_fd = steal_fd(&aside_fd);
+	return 0;
 }
 
 void cgroup_close_up(int dir_fd, const char *controllers, const char *name)
