@@ -413,8 +413,8 @@ static int try_helpers(char *note, struct err *e)
 	"outside, or give that one container a profile that permits it"
 
 #define DELEGATED                                                          \
-	"start stockade by `systemd-run --user --scope -p Delegate=yes`, or " \
-	"give its user a control group of its own"
+	"where systemd is, be logged in, or have a manager without that "   \
+	"(`loginctl enable-linger`); else give this user a control group"
 
 const struct doctor_try doctor_tries[] = {
 	{ "kernel", true, DOCTOR_HOST, try_kernel, NULL },

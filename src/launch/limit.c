@@ -8,6 +8,7 @@
 
 #include "init.h"
 #include "own.h"
+#include "scope.h"
 
 /* By which controller each is held, if by any. */
 static const struct {
@@ -19,9 +20,33 @@ static const struct {
 	{ LIMIT_IO, CGROUP_IO },
 };
 
+/*
+ * With version 2 a group is only divided by who owns it, and only while nobody
+ * else is in it.  Where ours is not like that, systemd gives us one.
+ */
+static int find_place(enum cgroup_controller c, bool may_ask,
+		      struct cgroup_place *ret, struct err *e)
+{
+	struct err why;
+
+	if (cgroup_find(c, ret, e) == 0) {
+		if (ret->version == 1 || !may_ask || cgroup_is_ours(ret->dir_fd))
+			return 0;
+		close_fd(&ret->dir_fd);
+		(void)err_kind(e, ERR_UNSUPP, "the control group %s has other "
+			       "processes", ret->path);
+	} else if (e->kind != ERR_UNSUPP || !may_ask || !cgroup_is_unified()) {
+		return -1;
+	}
+	if (scope_enter(&why) == 0)
+		return cgroup_find(c, ret, e);
+	return err_kind(e, ERR_UNSUPP, "%.250s, and there is no other: %.250s",
+			e->msg, why.msg);
+}
+
 /* Adds the controller to the place where it is; co-mounted ones share it. */
 static int add_place(struct plan_limits *l, enum cgroup_controller c,
-		     struct err *e)
+		     bool may_ask, struct err *e)
 {
 	struct limits_place *p = &l->places[l->places_n];
 	struct stat st;
@@ -30,7 +55,7 @@ static int add_place(struct plan_limits *l, enum cgroup_controller c,
 		if (l->places[i].controllers & 1u << c)
 			return 0;
 	*p = (struct limits_place){ .at = { .dir_fd = -1 } };
-	if (cgroup_find(c, &p->at, e) < 0)
+	if (find_place(c, may_ask, &p->at, e) < 0)
 		return -1;
 	if (fstat(p->at.dir_fd, &st) < 0) {
 		close_fd(&p->at.dir_fd);
@@ -58,7 +83,9 @@ static int decide_one(struct plan_limits *l, size_t i, struct err *e)
 
 	if (!limit->set)
 		return 0;
-	if (add_place(l, grouped[i].controller, e) == 0 &&
+	/* Processes are counted without a group as well. */
+	if (add_place(l, grouped[i].controller,
+		      grouped[i].kind != LIMIT_PROCESSES, e) == 0 &&
 	    (grouped[i].kind != LIMIT_IO || limits_io_place(l, e) == 0))
 		return 0;
 	if (grouped[i].kind == LIMIT_PROCESSES) {
