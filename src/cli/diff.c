@@ -33,6 +33,7 @@ static void put_change(const struct held_verb *v, const struct change *change,
 		       struct json *j)
 {
 	auto_buf struct buf path = buf_new(4 * PATH_MAX);
+	auto_buf struct buf linked = buf_new(4 * PATH_MAX);
 	const char letter[2] = { (char)change->kind, 0 };
 
 	held_verb_put_path(v, change, &path);
@@ -42,10 +43,13 @@ static void put_change(const struct held_verb *v, const struct change *change,
 	json_put_str(j, "type", type_of(change));
 	json_put_bool(j, "guarded", change->guarded);
 	json_put_bool(j, "conflict", change->conflict);
+	held_verb_put_linked(v, change, &linked);
+	if (linked.n)
+		json_put_sv(j, "linked", buf_sv(&linked));
 	if (change->refused)
 		json_put_str(j, "refused", change->refused);
 	json_close(j, '}');
-	j->out->full |= path.full;
+	j->out->full |= path.full || linked.full;
 }
 
 static int print_json(const struct held_verb *v, bool any, struct err *e)
@@ -106,6 +110,8 @@ int diff_main(int argc, char **argv, struct err *e)
 				"together");
 	any = held_verb_open(&v, false, e);
 	if (any < 0)
+		return -1;
+	if (any && changes_link(&v.held, &v.changes, e) < 0)
 		return -1;
 	/* Others need not wait for whoever reads the list. */
 	close_fd(&v.store_fd);

@@ -264,6 +264,32 @@ static struct sv shown_path(const struct held_verb *v, struct sv path)
 		       sv_from(path, cwd.n + 1) : path;
 }
 
+void held_verb_put_linked(const struct held_verb *v,
+			  const struct change *change, struct buf *b)
+{
+	struct sv linked = change_linked(&v->changes, change);
+
+	if (linked.n == 0)
+		return;
+	buf_put(b, v->held.trees[change->tree].path);
+	buf_putc(b, '/');
+	buf_put(b, linked);
+}
+
+static void put_linked(const struct held_verb *v, const struct change *change,
+		       struct buf *b)
+{
+	auto_buf struct buf path = buf_new(4 * PATH_MAX);
+
+	held_verb_put_linked(v, change, &path);
+	b->full |= path.full;
+	if (path.n == 0)
+		return;
+	buf_puts(b, "  (linked to ");
+	buf_put_visible(b, shown_path(v, buf_sv(&path)));
+	buf_putc(b, ')');
+}
+
 void held_verb_put_line(const struct held_verb *v, const struct change *change,
 			struct buf *b)
 {
@@ -275,6 +301,7 @@ void held_verb_put_line(const struct held_verb *v, const struct change *change,
 	buf_puts(b, "  ");
 	buf_put_visible(b, shown_path(v, buf_sv(&path)));
 	buf_puts(b, S_ISDIR(change->mode) ? "/" : "");
+	put_linked(v, change, b);
 	if (change->refused)
 		buf_printf(b, "  (never applied: %s)", change->refused);
 	if (change->conflict)

@@ -56,6 +56,10 @@ void held_verb_choose_parents(const struct held_verb *v);
 void held_verb_put_path(const struct held_verb *v, const struct change *change,
 			struct buf *b);
 
+/* That of the name which it is to be one file with, or nothing. */
+void held_verb_put_linked(const struct held_verb *v,
+			  const struct change *change, struct buf *b);
+
 /* patch.c: "A  src/a.c" and what differs in it, appended.  With `visible` for a
  * terminal. */
 must_check int patch_put(const struct held_verb *v, const struct change *change,

@@ -59,14 +59,19 @@ static int open_tree_of(const struct apply *a, uint32_t n, struct err *e)
 	return steal_fd(&fd);
 }
 
+int apply_open_dir(const struct apply *a, uint32_t tree, struct sv path,
+		   struct err *e)
+{
+	auto_fd int tree_fd = open_tree_of(a, tree, e);
+
+	return tree_fd < 0 ? -1 :
+	       path_open_beneath(tree_fd, path, O_RDONLY | O_DIRECTORY, e);
+}
+
 int apply_open_parent(const struct apply *a, const struct apply_op *op,
 		      struct err *e)
 {
-	auto_fd int tree_fd = open_tree_of(a, op->tree, e);
-
-	return tree_fd < 0 ? -1 :
-	       path_open_beneath(tree_fd, change_parent(op->path), O_RDONLY |
-				 O_DIRECTORY, e);
+	return apply_open_dir(a, op->tree, change_parent(op->path), e);
 }
 
 static enum apply_kind kind_of(const struct change *change)
@@ -167,6 +172,43 @@ static int make_some(const struct maker *m, bool modes, struct err *e)
 	return 0;
 }
 
+/* It has one name, which is not guarded, and is what the run began with. */
+static int see_host(struct apply *a, const struct held *h,
+		    struct unchanged *u, struct err *e)
+{
+	struct apply_host *host = arena_push(a->arena, &a->hosts, &a->hosts_n,
+					     &a->hosts_cap);
+	auto_fd int dir_fd = apply_open_dir(a, u->tree, change_parent(u->path),
+					    e);
+	const char *name = change_base(u->path).p;
+	struct stat st;
+
+	if (dir_fd < 0)
+		return -1;
+	if (!host)
+		return err_kind(e, ERR_LIMIT, "out of memory");
+	u->host = a->hosts_n - 1;
+	*host = (struct apply_host){ .tree = u->tree, .path = u->path };
+	if (apply_version(dir_fd, name, &host->was, e) < 0)
+		return -1;
+	if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return err_sys(e, "look at it");
+	if (st.st_nlink != 1 || ((st.st_mode ^ u->mode) & S_IFMT) ||
+	    seen_is_later(h, u->tree, u->path, &st))
+		return err_kind(e, ERR_DENIED, "it was changed meanwhile");
+	return 0;
+}
+
+static int see_hosts(struct apply *a, const struct held *h,
+		     const struct changes *c, struct err *e)
+{
+	for (size_t i = 0; i < c->unchanged_n; i++)
+		if (c->unchanged[i].used &&
+		    see_host(a, h, &c->unchanged[i], e) < 0)
+			return err_ctx(e, "%.*s", SV_FMT(c->unchanged[i].path));
+	return 0;
+}
+
 static int make_ops(struct apply *a, const struct held *h,
 		    const struct changes *c, struct err *e)
 {
@@ -174,6 +216,8 @@ static int make_ops(struct apply *a, const struct held *h,
 
 	if (getrandom(&m.noise, sizeof m.noise, 0) != sizeof m.noise)
 		return err_sys(e, "getrandom");
+	if (see_hosts(a, h, c, e) < 0)
+		return -1;
 	return make_some(&m, false, e) < 0 ? -1 : make_some(&m, true, e);
 }
 
@@ -284,7 +328,7 @@ static int run(struct apply *a, struct held *h, const struct changes *c,
 	return finish(a, e);
 }
 
-int apply_changes(struct apply *a, struct held *h, const struct changes *c,
+int apply_changes(struct apply *a, struct held *h, struct changes *c,
 		  struct err *e)
 {
 	a->arena = &h->arena;
@@ -292,7 +336,7 @@ int apply_changes(struct apply *a, struct held *h, const struct changes *c,
 	a->id = sv_str(h->id);
 	a->trees = h->trees;
 	a->trees_n = h->trees_n;
-	if (make_ops(a, h, c, e) < 0)
+	if (changes_link(h, c, e) < 0 || make_ops(a, h, c, e) < 0)
 		return err_ctx(e, "nothing was applied");
 	return a->ops_n ? run(a, h, c, e) : 0;
 }

@@ -47,6 +47,13 @@ struct apply_op {
 	size_t change;			/* its index; not in the journal */
 };
 
+/* A file of the host's that gets a further name, which changes its ctime. */
+struct apply_host {
+	uint32_t tree;
+	struct sv path;			/* as of an op */
+	struct apply_version was;
+};
+
 struct apply {
 	struct arena *arena;		/* borrowed */
 	int store_fd;			/* borrowed; the journal is there */
@@ -56,6 +63,8 @@ struct apply {
 	size_t trees_n;
 	struct apply_op *ops;
 	size_t ops_n, ops_cap;
+	struct apply_host *hosts;
+	size_t hosts_n, hosts_cap;
 
 	/* Called when all is staged, before anything of the host's is touched:
 	 * what is done then, or taken back, is on record.  May be NULL. */
@@ -70,7 +79,7 @@ struct apply {
 
 /* Applies the chosen ones of c, of which none is refused. */
 must_check int apply_changes(struct apply *a, struct held *h,
-			     const struct changes *c, struct err *e);
+			     struct changes *c, struct err *e);
 
 /* What became of an apply that was killed. */
 enum apply_outcome { APPLY_NOTHING = 0, APPLY_COMPLETED, APPLY_UNDONE };
@@ -83,6 +92,8 @@ must_check int apply_recover(int store_fd, char ret_id[HELD_ID_MAX],
 must_check int apply_step(struct apply *a, struct err *e);
 must_check int apply_open_parent(const struct apply *a,
 				 const struct apply_op *op, struct err *e);
+must_check int apply_open_dir(const struct apply *a, uint32_t tree,
+			      struct sv path, struct err *e);
 must_check int apply_version(int dir_fd, const char *name,
 			     struct apply_version *ret, struct err *e);
 

@@ -306,6 +306,39 @@ static int is_equal(const struct entry_at *upper, const struct entry_at *lower,
 	return compare_entries(upper, lower, e);
 }
 
+static bool has_more_names(const struct stat *st)
+{
+	return st->st_nlink > 1 && !S_ISDIR(st->st_mode);
+}
+
+static int add_unchanged(struct walk *w, const struct pair *at,
+			 const struct entry_at *upper,
+			 const struct entry_at *lower, struct err *e)
+{
+	struct changes *c = w->ret;
+	struct unchanged *u;
+	int usable = names_is_usable(upper, lower, e);
+
+	if (usable < 0)
+		return -1;
+	u = c->unchanged_n < CHANGES_MAX ?
+		    arena_push(&w->held->arena, &c->unchanged,
+			       &c->unchanged_n, &c->unchanged_cap) : NULL;
+	if (u)
+		*u = (struct unchanged){
+			.tree = w->tree, .inode = upper->st.st_ino,
+			.mode = upper->st.st_mode,
+			.path = arena_dup(&w->held->arena, path_of(w)),
+			.guarded = is_guarded(w, upper->st.st_mode),
+			.conflict = at->moved ||
+				    is_later(w, path_of(w), &lower->st),
+		};
+	if (!u || !u->path.p)
+		return err_kind(e, ERR_LIMIT, "too many names to list");
+	u->usable = usable && !u->guarded && !u->conflict;
+	return 0;
+}
+
 static int add_changed(struct walk *w, const struct pair *at,
 		       const struct entry_at *upper,
 		       const struct entry_at *lower, int fd, struct err *e)
@@ -318,6 +351,9 @@ static int add_changed(struct walk *w, const struct pair *at,
 	if (has_lower && !other) {
 		int equal = is_equal(upper, lower, e);
 
+		if (equal > 0 && has_more_names(&upper->st))
+			equal = add_unchanged(w, at, upper, lower, e) < 0 ?
+					-1 : 1;
 		if (equal)
 			return equal < 0 ? err_ctx(e, "%.200s", w->path) : 0;
 	}
@@ -327,6 +363,7 @@ static int add_changed(struct walk *w, const struct pair *at,
 	if (!change)
 		return -1;
 	change->refused = why_refused(upper, fd);
+	change->inode = has_more_names(&upper->st) ? upper->st.st_ino : 0;
 	change->conflict = at->moved;
 	if (!has_lower)
 		change->conflict |= is_lost_below(w, at, fd);
@@ -466,24 +503,6 @@ static int walk_tree(struct walk *w, struct err *e)
 	return lower_fd < 0 ? -1 : walk_pair(w, &at, e);
 }
 
-/* '/' before any other byte: what is in a directory follows it. */
-static int compare_changes(const void *left, const void *right)
-{
-	const struct change *a = left, *b = right;
-	size_t n = a->path.n < b->path.n ? a->path.n : b->path.n;
-
-	if (a->tree != b->tree)
-		return a->tree < b->tree ? -1 : 1;
-	for (size_t i = 0; i < n; i++) {
-		unsigned char x = (unsigned char)a->path.p[i];
-		unsigned char y = (unsigned char)b->path.p[i];
-
-		if (x != y)
-			return x == '/' ? -1 : y == '/' ? 1 : x < y ? -1 : 1;
-	}
-	return (a->path.n > b->path.n) - (a->path.n < b->path.n);
-}
-
 static int find(struct held *h, bool settle, bool first_only,
 		struct changes *ret, struct err *e)
 {
@@ -500,9 +519,7 @@ static int find(struct held *h, bool settle, bool first_only,
 		if (walk_tree(w, e) < 0)
 			return -1;
 	}
-	if (ret->n)
-		qsort(ret->list, ret->n, sizeof *ret->list, compare_changes);
-	return 0;
+	return names_find(h, ret, e);
 }
 
 int changes_find(struct held *h, bool settle, struct changes *ret,

@@ -33,14 +33,33 @@ struct change {
 				   of the old when it is deleted */
 	bool guarded;		/* would run something later, outside */
 	bool conflict;
-	const char *refused;	/* why it is never applied, or NULL */
 	bool chosen;		/* the caller's */
+	const char *refused;	/* why it is never applied, or NULL */
+	uint64_t inode;		/* in the upper layer, of what has more names
+				   there; or 0 */
+	/* What it will be one file with, by changes_link(): 1 and an index of
+	 * changes.unchanged, or of changes.list; or 0. */
+	uint32_t host, first;
+};
+
+/* A name that is no change, of a file that has more names in the upper layer. */
+struct unchanged {
+	unsigned tree;
+	struct sv path;
+	uint64_t inode;
+	mode_t mode;
+	bool usable;		/* others may be linked to the host's file */
+	bool guarded, conflict;
+	bool used;		/* and some are; changes_link() */
+	size_t host;		/* index of apply.hosts then */
 };
 
 struct changes {
 	struct change *list;	/* sorted by tree and path; a directory before
 				   what is in it */
 	size_t n, cap;
+	struct unchanged *unchanged;	/* the same */
+	size_t unchanged_n, unchanged_cap;
 };
 
 /* In the arena of h.  With `settle`, a directory that replaces the host's is
@@ -50,6 +69,10 @@ must_check int changes_find(struct held *h, bool settle, struct changes *ret,
 			    struct err *e);
 /* Is there any at all?  1 or 0. */
 must_check int changes_any(struct held *h, struct err *e);
+/* Of the chosen ones that are names of one file: which will be linked to what. */
+must_check int changes_link(struct held *h, struct changes *c, struct err *e);
+/* What that is: below the tree, a NUL behind it; or "". */
+struct sv change_linked(const struct changes *c, const struct change *change);
 /* Forgets the chosen ones: their places show the host's again. */
 must_check int changes_drop(struct held *h, const struct changes *c,
 			    struct err *e);
@@ -63,6 +86,13 @@ struct entry_at {
 };
 must_check int compare_entries(const struct entry_at *a,
 			       const struct entry_at *b, struct err *e);
+
+/* names.c: may another name be made for the host's file?  1 or 0. */
+must_check int names_is_usable(const struct entry_at *upper,
+			       const struct entry_at *lower, struct err *e);
+/* Adds those that are a change because they have become one file alone.  Both
+ * lists are sorted then. */
+must_check int names_find(struct held *h, struct changes *c, struct err *e);
 
 /* "a/b" of "a/b/c", "" of "a"; and "c". */
 struct sv change_parent(struct sv path);

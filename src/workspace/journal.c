@@ -13,7 +13,7 @@
 #include "io.h"
 #include "own.h"
 
-enum { JOURNAL_VERSION = 1, JOURNAL_MAX = 1 << 30 };
+enum { JOURNAL_VERSION = 2, JOURNAL_MAX = 1 << 30 };
 #define JOURNAL ".apply"
 #define DRAFT ".apply.new"
 
@@ -49,6 +49,13 @@ static void put_op(struct buf *b, const struct apply_op *op)
 	buf_put_u8(b, op->parent_seen);
 }
 
+static void put_host(struct buf *b, const struct apply_host *host)
+{
+	buf_put_u32(b, host->tree);
+	buf_put_sv(b, host->path);
+	put_version(b, &host->was);
+}
+
 static int finish(int store_fd, struct err *e)
 {
 	if (fsync(store_fd) < 0)
@@ -72,6 +79,9 @@ int journal_write(struct apply *a, struct err *e)
 	buf_put_u32(&b, (uint32_t)a->ops_n);
 	for (size_t i = 0; i < a->ops_n; i++)
 		put_op(&b, &a->ops[i]);
+	buf_put_u32(&b, (uint32_t)a->hosts_n);
+	for (size_t i = 0; i < a->hosts_n; i++)
+		put_host(&b, &a->hosts[i]);
 	if (buf_check(&b, "the journal", e) < 0 || apply_step(a, e) < 0)
 		return -1;
 	fd = openat(a->store_fd, DRAFT, O_WRONLY | O_CREAT | O_TRUNC |
@@ -110,6 +120,20 @@ static int get_op(struct apply *a, struct cur *c, struct err *e)
 	       err_kind(e, ERR_LIMIT, "out of memory");
 }
 
+static int get_host(struct apply *a, struct cur *c, struct err *e)
+{
+	struct apply_host *host = arena_push(a->arena, &a->hosts, &a->hosts_n,
+					     &a->hosts_cap);
+
+	if (!host)
+		return err_kind(e, ERR_LIMIT, "out of memory");
+	host->tree = cur_u32(c);
+	host->path = arena_dup(a->arena, cur_sv(c, JOURNAL_MAX));
+	host->was = get_version(c);
+	c->bad |= host->tree >= a->trees_n || host->path.n == 0;
+	return host->path.p ? 0 : err_kind(e, ERR_LIMIT, "out of memory");
+}
+
 static int parse(struct apply *a, struct cur *c, struct err *e)
 {
 	uint32_t n;
@@ -131,6 +155,10 @@ static int parse(struct apply *a, struct cur *c, struct err *e)
 	n = cur_u32(c);
 	for (uint32_t i = 0; !c->bad && i < n; i++)
 		if (get_op(a, c, e) < 0)
+			return -1;
+	n = cur_u32(c);
+	for (uint32_t i = 0; !c->bad && i < n; i++)
+		if (get_host(a, c, e) < 0)
 			return -1;
 	return 0;
 }

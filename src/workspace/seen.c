@@ -187,6 +187,24 @@ static void put_op(const struct apply *a, const struct apply_op *op,
 		put_directory(op, dir_fd, b);
 }
 
+/* Its ctime is of the name that it was given, or that was taken back. */
+static void put_host(const struct apply *a, const struct apply_host *host,
+		     struct buf *b)
+{
+	struct err ignored;
+	auto_fd int dir_fd = apply_open_dir(a, host->tree,
+					    change_parent(host->path),
+					    &ignored);
+	const char *name = change_base(host->path).p;
+	struct apply_version now;
+	struct stat st;
+
+	if (dir_fd >= 0 && apply_version(dir_fd, name, &now, &ignored) == 0 &&
+	    apply_is_same(&now, &host->was) &&
+	    entry_look(dir_fd, name, &st, &ignored) > 0)
+		put(b, host->tree, host->path, &st);
+}
+
 static int write_list(int run_fd, const struct buf *text, struct err *e)
 {
 	auto_fd int fd = -1;
@@ -217,6 +235,8 @@ int seen_note(struct apply *a, struct err *e)
 		return -1;
 	for (size_t i = 0; i < a->ops_n; i++)
 		put_op(a, &a->ops[i], &text);
+	for (size_t i = 0; i < a->hosts_n; i++)
+		put_host(a, &a->hosts[i], &text);
 	return apply_step(a, e) < 0 ? -1 : write_list(run_fd, &text, e);
 }
 

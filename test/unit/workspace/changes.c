@@ -154,6 +154,58 @@ static void test_what_is_later_is_a_conflict(void)
 	end(lower_fd, upper_fd);
 }
 
+/* Upper layer: three names of one file, of which the host has one as it is. */
+static void test_names_of_one_file(void)
+{
+	int lower_fd, upper_fd;
+	struct changes c;
+	struct err e;
+
+	begin(&lower_fd, &upper_fd);
+	put(lower_fd, "b", "1");
+	put(upper_fd, "b", "1");
+	CHECK_INT(linkat(upper_fd, "b", upper_fd, "a", 0), 0);
+	CHECK_INT(linkat(upper_fd, "b", upper_fd, "c", 0), 0);
+	held.began.tv_sec += 1000;
+	CHECK_INT(changes_find(&held, false, &c, &e), 0);
+	CHECK_INT(c.n, 2);
+	CHECK_INT(changes_link(&held, &c, &e), 0);
+	CHECK_SV(change_linked(&c, &c.list[0]), "");	/* none is chosen */
+	c.list[0].chosen = c.list[1].chosen = true;
+	CHECK_INT(changes_link(&held, &c, &e), 0);
+	CHECK_SV(change_linked(&c, &c.list[0]), "b");
+	CHECK_SV(change_linked(&c, &c.list[1]), "b");
+	/* The host's has another name by now, of which nothing is known. */
+	CHECK_INT(linkat(lower_fd, "b", lower_fd, "z", 0), 0);
+	CHECK_INT(changes_find(&held, false, &c, &e), 0);
+	c.list[0].chosen = c.list[1].chosen = true;
+	CHECK_INT(changes_link(&held, &c, &e), 0);
+	CHECK_SV(change_linked(&c, &c.list[0]), "");
+	CHECK_SV(change_linked(&c, &c.list[1]), "a");
+	c.list[0].guarded = true;
+	CHECK_INT(changes_link(&held, &c, &e), 0);
+	CHECK_SV(change_linked(&c, &c.list[1]), "");
+	held.began.tv_sec -= 1000;
+	end(lower_fd, upper_fd);
+}
+
+static void test_two_that_were_made_one(void)
+{
+	auto_buf struct buf b = buf_new(4096);
+	int lower_fd, upper_fd;
+
+	begin(&lower_fd, &upper_fd);
+	put(lower_fd, "a", "1");
+	put(lower_fd, "b", "1");
+	put(upper_fd, "a", "1");
+	put(upper_fd, "b", "1");
+	CHECK_SV(listed(&b), "");
+	CHECK_INT(unlinkat(upper_fd, "b", 0), 0);
+	CHECK_INT(linkat(upper_fd, "a", upper_fd, "b", 0), 0);
+	CHECK_SV(listed(&b), "M b");
+	end(lower_fd, upper_fd);
+}
+
 static void test_paths_are_taken_apart(void)
 {
 	CHECK_SV(change_parent(SV("a/b/c")), "a/b");
@@ -173,6 +225,8 @@ int main(void)
 	RUN(test_each_kind_of_change);
 	RUN(test_a_replaced_directory_shows_what_differs);
 	RUN(test_what_is_later_is_a_conflict);
+	RUN(test_names_of_one_file);
+	RUN(test_two_that_were_made_one);
 	RUN(test_paths_are_taken_apart);
 	return rmdir(place) < 0 ? 1 : tap_done();
 }

@@ -24,11 +24,15 @@ static struct apply filled(struct arena *arena, int store_fd)
 		{ .kind = APPLY_MODE, .path = SV("d"), .ours = SV(".x"),
 		  .mode = 0700, .old_mode = 0755 },
 	};
+	static struct apply_host hosts[] = {
+		{ .tree = 1, .path = SV("h/i"), .was = { 9, 8, 7, 6 } },
+	};
 
 	return (struct apply){
 		.arena = arena, .store_fd = store_fd, .state = APPLY_COMMIT,
 		.id = SV("20261130-000000-abcdef"), .trees = trees,
 		.trees_n = countof(trees), .ops = ops, .ops_n = countof(ops),
+		.hosts = hosts, .hosts_n = countof(hosts),
 	};
 }
 
@@ -58,6 +62,10 @@ static void test_what_is_written_is_read_back(void)
 	CHECK(apply_is_same(&b.ops[0].new, &a.ops[0].new));
 	CHECK(apply_is_same(&b.ops[0].old, &a.ops[0].old));
 	CHECK(b.ops[0].parent_seen && !b.ops[1].parent_seen);
+	CHECK_INT(b.hosts_n, 1);
+	CHECK_INT(b.hosts[0].tree, 1);
+	CHECK_SV(b.hosts[0].path, "h/i");
+	CHECK(apply_is_same(&b.hosts[0].was, &a.hosts[0].was));
 	CHECK_INT(b.ops[1].mode, 0700);
 	CHECK_INT(b.ops[1].old_mode, 0755);
 	CHECK_INT(journal_remove(&a, &e), 0);
