@@ -101,7 +101,8 @@ static int continue_it(struct run_held *r, struct launch_input *in,
 		return err_kind(e, ERR_LIMIT, "out of memory");
 	for (size_t i = 0; i < h->trees_n; i++)
 		trees[i] = (struct launch_tree){ h->trees[i].path,
-						 h->trees[i].ino };
+						 h->trees[i].ino,
+						 h->trees[i].only };
 	in->held_trees = trees;
 	in->held_trees_n = h->trees_n;
 	remove_work(h);
@@ -140,9 +141,13 @@ int run_held_note(struct run_held *r, const struct plan *plan, pid_t pid,
 		return 0;
 	for (size_t i = 0; i < plan->steps_n; i++) {
 		const struct step *s = &plan->steps[i];
+		struct launch_tree tree;
 
-		if (s->kind == STEP_OVERLAY &&
-		    held_add(&r->held, s->target, s->identity.ino, e) < 0)
+		if (s->kind != STEP_OVERLAY)
+			continue;
+		tree = overlay_tree(s);
+		if (held_add(&r->held, &(struct held_tree){
+				     tree.path, tree.ino, tree.only }, e) < 0)
 			return -1;
 	}
 	return held_write(&r->held, e);

@@ -120,6 +120,8 @@ static inline struct sv init_below(struct sv target)
 /* Where a tree of the host's will be: its place, O_PATH. */
 must_check int root_place(const struct init *in, const struct step *s,
 			  struct err *e);
+/* To the old root, if it is not yet. */
+must_check int root_be_attached(struct init *in, struct err *e);
 must_check int root_attach(struct init *in, int tree_fd, int at_fd,
 			   const char *path, struct err *e);
 /* A copy of what `fd` (with path "") or a path below it shows. */

@@ -42,11 +42,14 @@ struct launch_cache {
 	const char *dir;	/* there already, unless it is to be looked at */
 };
 
-/* A directory whose changes are held already. */
+/* A directory whose changes are held, or of which those of one file are. */
 struct launch_tree {
 	struct sv path;
 	uint64_t ino;
+	struct sv only;		/* the name of that file, or "" */
 };
+/* overlay.c: which that is of a STEP_OVERLAY. */
+struct launch_tree overlay_tree(const struct step *s);
 
 /* Everything is borrowed for plan_build().  What steps keep of it they copy,
  * for pid 1 shares only the plan's memory. */

@@ -12,14 +12,20 @@
  * here and given to pid 1, of layers that show the owner mapped: it writes as
  * the agent, and the disk says the owner.
  *
+ * Of a single file it is an overlay of its directory, of which nothing but that
+ * file is ever seen: a copy of the mount, of just that name, is attached, and
+ * the overlay itself nowhere.
+ *
  * An overlay shows one file system and nothing that is mounted below it, so a
  * tree that has a mount is refused: it would show what that mount hides.
  */
 #include "init.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -32,10 +38,25 @@
 
 enum { MOUNTINFO_MAX = 4 << 20, MOUNT_POINT_FIELD = 4 };
 #define PROBE "user.stockade"
+#define WHOLE ".held"
 
 bool overlay_is_asked(const struct builder *b)
 {
 	return b->policy->workspace == WORKSPACE_OVERLAY;
+}
+
+static bool is_file(const struct step *s)
+{
+	return s->identity.type != S_IFDIR;
+}
+
+struct launch_tree overlay_tree(const struct step *s)
+{
+	if (!is_file(s))
+		return (struct launch_tree){ s->target, s->identity.ino,
+					     SV("") };
+	return (struct launch_tree){ area_parent(s->target), s->dir_ino,
+				     area_base(s->target) };
 }
 
 /* Field 5 of a line of mountinfo, with \040 and the like decoded. */
@@ -68,8 +89,14 @@ static int check_mounts_below(const struct builder *b, struct sv path,
 	for (size_t i = 0; i < plan->steps_n; i++) {
 		const struct step *s = &plan->steps[i];
 
-		if (s->kind == STEP_OVERLAY &&
-		    area_strictly_contains(s->target, path))
+		if (s->kind != STEP_OVERLAY)
+			continue;
+		if (is_file(s) && sv_eq(s->target, path))
+			return err_kind(e, ERR_POLICY, "%.*s: it is mounted "
+				"there from elsewhere, which an overlay cannot "
+				"show; use `workspace direct`",
+				SV_FMT(s->why));
+		if (area_strictly_contains(s->target, path))
 			return err_kind(e, ERR_POLICY, "%.*s: another file "
 				"system is mounted at %.*s, which an overlay "
 				"cannot show; grant directories beside it, or "
@@ -114,7 +141,8 @@ static int dress(const struct plan *plan, int upper_fd, const struct step *s,
 		 struct err *e)
 {
 	struct stat st;
-	auto_fd int lower_fd = path_open_exact(AT_FDCWD, s->target, O_PATH, e);
+	auto_fd int lower_fd = path_open_exact(AT_FDCWD, overlay_tree(s).path,
+					       O_PATH, e);
 
 	if (lower_fd < 0)
 		return -1;
@@ -157,14 +185,42 @@ static int make_layers(struct builder *b, int held_fd, unsigned n,
 	return dress(b->plan, upper_fd, s, e);
 }
 
-static int check_step(const struct step *s, struct err *e)
+/* Its directory: what is held can only be applied where that can be written. */
+static int find_directory(struct step *s, struct err *e)
 {
-	if (s->identity.type == S_IFDIR)
-		return 0;
-	return err_kind(e, ERR_POLICY, "%.*s: %.*s is not a directory, and "
-			"only changes below one can be held; grant its "
-			"directory, or use `workspace direct`",
-			SV_FMT(s->why), SV_FMT(s->target));
+	struct sv path = area_parent(s->target);
+	auto_fd int fd = path_open_exact(AT_FDCWD, path, O_RDONLY |
+					 O_DIRECTORY, e);
+	struct path_identity dir;
+
+	if (fd < 0 || path_identify(fd, &dir, e) < 0)
+		return -1;
+	if (path.n <= 1 || faccessat(fd, ".", W_OK | X_OK, AT_EACCESS) < 0)
+		return err_kind(e, ERR_POLICY, "%.*s: its directory cannot be "
+				"written, so that no change of it could be "
+				"applied; use `workspace direct`",
+				SV_FMT(s->why));
+	s->dir_ino = dir.ino;
+	return 0;
+}
+
+static int find_directories(struct builder *b, struct err *e)
+{
+	for (size_t i = 0; i < b->plan->steps_n; i++) {
+		struct step *s = &b->plan->steps[i];
+
+		if (s->kind != STEP_OVERLAY || !is_file(s))
+			continue;
+		if (s->identity.type != S_IFREG)
+			return err_kind(e, ERR_POLICY, "%.*s: %.*s is neither "
+					"a directory nor a file, and only "
+					"changes of those can be held; use "
+					"`workspace direct`", SV_FMT(s->why),
+					SV_FMT(s->target));
+		if (find_directory(s, e) < 0)
+			return -1;
+	}
+	return 0;
 }
 
 static int other_tree(const struct builder *b, struct sv path,
@@ -190,13 +246,17 @@ static int check_trees(const struct builder *b, struct err *e)
 	for (size_t i = 0; i < b->plan->steps_n; i++) {
 		const struct step *s = &b->plan->steps[i];
 
+		struct launch_tree now;
+
 		if (s->kind != STEP_OVERLAY)
 			continue;
-		if (tree == end || !sv_eq(s->target, tree->path))
+		now = overlay_tree(s);
+		if (tree == end || !sv_eq(now.path, tree->path) ||
+		    !sv_eq(now.only, tree->only))
 			return other_tree(b, s->target, "is written to, which "
 					  "its other runs have not done", e);
-		if (s->identity.ino != tree->ino)
-			return other_tree(b, s->target, "is another directory "
+		if (now.ino != tree->ino)
+			return other_tree(b, now.path, "is another directory "
 					  "than in its first run", e);
 		tree++;
 	}
@@ -212,7 +272,8 @@ int overlay_plan(struct builder *b, struct err *e)
 
 	if (!overlay_is_asked(b))
 		return 0;
-	if (check_mounts(b, e) < 0 || check_trees(b, e) < 0)
+	if (find_directories(b, e) < 0 || check_mounts(b, e) < 0 ||
+	    check_trees(b, e) < 0)
 		return -1;
 	if (b->in->held) {
 		held_fd = path_open_exact(AT_FDCWD, sv_str(b->in->held),
@@ -228,8 +289,7 @@ int overlay_plan(struct builder *b, struct err *e)
 		if (s->kind != STEP_OVERLAY)
 			continue;
 		s->source = SV("");
-		if (check_step(s, e) < 0 ||
-		    (held_fd >= 0 && make_layers(b, held_fd, n++, s, e) < 0))
+		if (held_fd >= 0 && make_layers(b, held_fd, n++, s, e) < 0)
 			return err_ctx(e, "hold the changes of %.*s",
 				       SV_FMT(s->target));
 	}
@@ -258,17 +318,60 @@ static int make_overlay(int lower_fd, int held_fd, struct err *e)
 	return fd;
 }
 
+static int check_file(const struct step *s, int dir_fd, struct err *e)
+{
+	auto_fd int fd = path_open_beneath(dir_fd, area_base(s->target),
+					   O_PATH, e);
+	struct path_identity now;
+
+	if (fd < 0 || path_identify(fd, &now, e) < 0)
+		return -1;
+	return path_same(&now, &s->identity) ? 0 :
+	       err_kind(e, ERR_DENIED, "it was replaced meanwhile");
+}
+
 static int open_lower(const struct step *s, struct err *e)
 {
+	const struct launch_tree tree = overlay_tree(s);
 	struct path_identity now;
-	auto_fd int fd = path_open_exact(AT_FDCWD, s->target, O_PATH |
+	auto_fd int fd = path_open_exact(AT_FDCWD, tree.path, O_PATH |
 					 O_DIRECTORY, e);
 
 	if (fd < 0 || path_identify(fd, &now, e) < 0)
 		return -1;
-	if (!path_same(&now, &s->identity))
+	if (now.ino != tree.ino ||
+	    (!is_file(s) && !path_same(&now, &s->identity)))
+		return err_kind(e, ERR_DENIED, "it was replaced meanwhile");
+	if (is_file(s) && check_file(s, fd, e) < 0)
+		return -1;
+	return steal_fd(&fd);
+}
+
+/* Of an overlay the one file that is to be seen: not what a link leads to that
+ * has taken its name meanwhile. */
+static int open_file(const struct step *s, int tree_fd, struct err *e)
+{
+	auto_fd int fd = path_open_beneath(tree_fd, area_base(s->target),
+					   O_PATH, e);
+	uint32_t type;
+
+	if (fd < 0 || path_type(fd, &type, e) < 0)
+		return -1;
+	if (type != S_IFREG)
 		return err_kind(e, ERR_DENIED, "it was replaced meanwhile");
 	return steal_fd(&fd);
+}
+
+/* Takes tree_fd: that, or of a file's overlay a mount of just that file. */
+static int shown_part(const struct step *s, int tree_fd, struct err *e)
+{
+	auto_fd int whole_fd = tree_fd;
+	auto_fd int file_fd = -1;
+
+	if (whole_fd < 0 || !is_file(s))
+		return steal_fd(&whole_fd);
+	file_fd = open_file(s, whole_fd, e);
+	return file_fd < 0 ? -1 : mount_clone(file_fd, "", false, e);
 }
 
 /* One mount alone: nothing is mounted below it (check_mounts()). */
@@ -301,7 +404,8 @@ int overlay_mapped(struct step *s, int userns_fd, struct err *e)
 		       mapped_copy(held_fd, userns_fd, e);
 	if (held_tree_fd < 0)
 		return -1;
-	s->tree_fd = make_overlay(lower_tree_fd, held_tree_fd, e);
+	s->tree_fd = shown_part(s, make_overlay(lower_tree_fd, held_tree_fd,
+						e), e);
 	if (s->tree_fd < 0 && e->code == EINVAL)
 		return err_ctx(e, "started by root, which needs Linux 6.15 "
 			       "for this");
@@ -321,6 +425,46 @@ static int own_overlay(const struct step *s, struct err *e)
 	return held_fd < 0 ? -1 : make_overlay(lower_fd, held_fd, e);
 }
 
+/* Before 6.15 only what is attached can be copied: it is for a moment, where
+ * nobody is yet, to the new root, which is attached then as well. */
+static int attached_part(struct init *in, const struct step *s, int whole_fd,
+			 struct err *e)
+{
+	char link[32];
+	auto_fd int file_fd = -1, part_fd = -1;
+
+	if (root_be_attached(in, e) < 0)
+		return -1;
+	if (mkdirat(in->root_fd, WHOLE, 0) < 0)
+		return err_sys(e, "make a place for the overlay");
+	if (mount_attach(whole_fd, in->root_fd, WHOLE, e) < 0)
+		return -1;
+	file_fd = open_file(s, whole_fd, e);
+	part_fd = file_fd < 0 ? -1 : mount_clone(file_fd, "", false, e);
+	if (part_fd < 0)
+		return -1;
+	(void)snprintf(link, sizeof link, "/proc/self/fd/%d", whole_fd);
+	if (umount2(link, MNT_DETACH) < 0 ||
+	    unlinkat(in->root_fd, WHOLE, AT_REMOVEDIR) < 0)
+		return err_sys(e, "detach the overlay");
+	return steal_fd(&part_fd);
+}
+
+static int own_part(struct init *in, const struct step *s, struct err *e)
+{
+	auto_fd int whole_fd = own_overlay(s, e);
+	auto_fd int file_fd = -1;
+	int part_fd;
+
+	if (whole_fd < 0 || !is_file(s))
+		return steal_fd(&whole_fd);
+	file_fd = open_file(s, whole_fd, e);
+	part_fd = file_fd < 0 ? -1 : mount_clone(file_fd, "", false, e);
+	if (part_fd >= 0 || file_fd < 0 || e->code != EINVAL)
+		return part_fd;
+	return attached_part(in, s, whole_fd, e);
+}
+
 int root_overlay(struct init *in, const struct step *s, struct err *e)
 {
 	auto_fd int at_fd = root_place(in, s, e);
@@ -329,7 +473,7 @@ int root_overlay(struct init *in, const struct step *s, struct err *e)
 	if (at_fd < 0)
 		return -1;
 	tree_fd = s->flags & STEP_TREE ? root_source(in, s, 0, e) :
-					 own_overlay(s, e);
+					 own_part(in, s, e);
 	if (tree_fd < 0)
 		return -1;
 	return root_attach(in, tree_fd, at_fd, "", e);

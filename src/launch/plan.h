@@ -99,6 +99,7 @@ struct step {
 	struct path_identity identity;	/* of source, or of target for PIN,
 					   GUARD and OVERLAY; type 0: any */
 	struct sv why;			/* the statement that asked for it */
+	uint64_t dir_ino;		/* OVERLAY of a file: its directory's */
 };
 
 /* How a standard descriptor of the command is made. */

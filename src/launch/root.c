@@ -28,7 +28,7 @@
 
 enum { PAGE_BYTES = 4096, ROOT_INODES = 1024 };
 
-static int attach_root(struct init *in, struct err *e)
+int root_be_attached(struct init *in, struct err *e)
 {
 	if (in->attached)
 		return 0;
@@ -45,7 +45,7 @@ int root_attach(struct init *in, int tree_fd, int at_fd, const char *path,
 		return 0;
 	if (in->attached || e->code != EINVAL)
 		return -1;
-	if (attach_root(in, e) < 0)
+	if (root_be_attached(in, e) < 0)
 		return -1;
 	return mount_attach(tree_fd, at_fd, path, e);
 }
@@ -57,7 +57,7 @@ int root_clone(struct init *in, int fd, const char *path, bool recursive,
 
 	if (tree_fd >= 0 || in->attached || e->code != EINVAL)
 		return tree_fd;
-	if (attach_root(in, e) < 0)
+	if (root_be_attached(in, e) < 0)
 		return -1;
 	return mount_clone(fd, path, recursive, e);
 }
@@ -369,7 +369,7 @@ int root_seal(struct init *in, const struct step *s, struct err *e)
 int root_enter(struct init *in, const struct step *s, struct err *e)
 {
 	(void)s;
-	if (attach_root(in, e) < 0)
+	if (root_be_attached(in, e) < 0)
 		return -1;
 	/* What the host mounts later must not appear inside. */
 	if (mount_set_private(in->root_fd, "", true, e) < 0)

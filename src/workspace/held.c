@@ -14,7 +14,7 @@
 #include "own.h"
 #include "seen.h"
 
-enum { META_VERSION = 1, META_MAX = 8 << 20 };
+enum { META_VERSION = 2, META_MAX = 8 << 20 };
 #define META "meta"
 #define DIRECTORY (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 
@@ -93,15 +93,18 @@ int held_keep(int store_fd, const char *name, struct held *ret,
 	return -1;
 }
 
-int held_add(struct held *h, struct sv path, uint64_t ino, struct err *e)
+int held_add(struct held *h, const struct held_tree *from, struct err *e)
 {
 	struct held_tree *tree = arena_push(&h->arena, &h->trees, &h->trees_n,
 					    &h->trees_cap);
 
 	if (!tree)
 		return err_kind(e, ERR_LIMIT, "out of memory");
-	*tree = (struct held_tree){ arena_dup(&h->arena, path), ino };
-	return tree->path.p ? 0 : err_kind(e, ERR_LIMIT, "out of memory");
+	*tree = (struct held_tree){
+		.path = arena_dup(&h->arena, from->path), .ino = from->ino,
+		.only = arena_dup(&h->arena, from->only),
+	};
+	return tree->path.p && tree->only.p ? 0 : err_kind(e, ERR_LIMIT, "out of memory");
 }
 
 int held_write(struct held *h, struct err *e)
@@ -116,6 +119,7 @@ int held_write(struct held *h, struct err *e)
 	for (size_t i = 0; i < h->trees_n; i++) {
 		buf_put_sv(&text, h->trees[i].path);
 		buf_put_u64(&text, h->trees[i].ino);
+		buf_put_sv(&text, h->trees[i].only);
 	}
 	if (buf_check(&text, "the list of trees", e) < 0)
 		return -1;
@@ -146,9 +150,11 @@ static int read_meta(struct held *h, struct err *e)
 	if (version != META_VERSION || n > HELD_TREES_MAX)
 		c.bad = true;
 	for (uint32_t i = 0; !c.bad && i < n; i++) {
-		struct sv path = cur_sv(&c, META_MAX);
+		struct held_tree tree = { .path = cur_sv(&c, META_MAX) };
 
-		if (held_add(h, path, cur_u64(&c), e) < 0)
+		tree.ino = cur_u64(&c);
+		tree.only = cur_sv(&c, META_MAX);
+		if (held_add(h, &tree, e) < 0)
 			return -1;
 	}
 	if (!cur_done(&c))

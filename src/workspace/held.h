@@ -25,6 +25,7 @@ struct held_tree {
 	struct sv path;		/* absolute, on the host */
 	uint64_t ino;		/* of the directory; a device's number would
 				   not outlive a reboot */
+	struct sv only;		/* the one file of it that was shown, or "" */
 };
 
 /* An entry of the host's whose ctime is ours. */
@@ -55,7 +56,7 @@ must_check int held_make(int store_fd, const char *id, struct held *ret,
  * the last run of that name has left it, and no run can have it any more. */
 must_check int held_keep(int store_fd, const char *name, struct held *ret,
 			 bool *ret_again, struct err *e);
-must_check int held_add(struct held *h, struct sv path, uint64_t ino,
+must_check int held_add(struct held *h, const struct held_tree *tree,
 			struct err *e);
 /* From now on it is a run that may hold something. */
 must_check int held_write(struct held *h, struct err *e);

@@ -540,15 +540,6 @@ def test_the_mount_says_nothing_of_the_state(stockade, tree):
     assert lines and not [line for line in lines if "/held" in line]
 
 
-def test_a_file_cannot_be_held(stockade, tree):
-    refused = stockade.sh("true", flags=[*OVERLAY, "--write",
-                                         str(stockade.policy("x"))])
-    assert refused.status == 125 and "not a directory" in refused.err
-    # ... but inside a tree that is, it is part of it.
-    stockade.sh("echo x > keep", flags=[*OVERLAY, "--write", "keep"]).ok()
-    assert diff(stockade) == ["M  keep"]
-
-
 @as_root
 def test_a_tree_with_a_mount_is_refused(stockade, tree):
     script = ("mount -t tmpfs none dir && exec \"$0\" run --workspace overlay"

@@ -42,7 +42,9 @@ static void begin(int *lower_fd, int *upper_fd)
 	*lower_fd = openat(store_fd, "tree", O_RDONLY | O_DIRECTORY);
 	CHECK_INT(path_identify(*lower_fd, &id, &e), 0);
 	CHECK_INT(held_make(store_fd, "run-1", &held, &e), 0);
-	CHECK_INT(held_add(&held, sv_str(tree), id.ino, &e), 0);
+	CHECK_INT(held_add(&held, &(struct held_tree){
+				   .path = sv_str(tree), .ino = id.ino,
+				   .only = SV("") }, &e), 0);
 	CHECK_INT(mkdirat(held.fd, "0", 0700), 0);
 	CHECK_INT(mkdirat(held.fd, "0/upper", 0755), 0);
 	*upper_fd = openat(held.fd, "0/upper", O_RDONLY | O_DIRECTORY);

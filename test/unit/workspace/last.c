@@ -24,7 +24,9 @@ static void begin(const char *name, struct held *h)
 
 	CHECK_INT(held_keep(store_fd, name, h, &again, &e), 0);
 	CHECK(!again);
-	CHECK_INT(held_add(h, SV("/a"), 7, &e), 0);
+	CHECK_INT(held_add(h, &(struct held_tree){
+				   .path = SV("/a"), .ino = 7, .only = SV("") },
+			   &e), 0);
 }
 
 static void test_held_keep_comes_back_with_its_trees(void)
