@@ -95,9 +95,14 @@ int held_keep(int store_fd, const char *name, struct held *ret,
 
 int held_add(struct held *h, const struct held_tree *from, struct err *e)
 {
-	struct held_tree *tree = arena_push(&h->arena, &h->trees, &h->trees_n,
-					    &h->trees_cap);
+	struct held_tree *tree;
 
+	if (h->trees_n == HELD_TREES_MAX)
+		return err_kind(e, ERR_LIMIT, "more than %d directories and "
+				"files whose changes are to be held; grant "
+				"directories that contain them",
+				HELD_TREES_MAX);
+	tree = arena_push(&h->arena, &h->trees, &h->trees_n, &h->trees_cap);
 	if (!tree)
 		return err_kind(e, ERR_LIMIT, "out of memory");
 	*tree = (struct held_tree){
