@@ -308,4 +308,4 @@ def test_a_kernel_that_copies_only_what_is_attached(stockade, folder):
             assert diff(stockade) == [f"M  {folder}/file"]
             stockade.call("discard").ok()
         assert held(stockade) == []
-    assert number > 2 and detached == 1
+    assert number > 2 and detached >= 1
