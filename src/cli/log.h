@@ -5,6 +5,7 @@
 
 #include "err.h"
 
+/* The exit status, 1 for a trail that is not intact; -1 and e on an error. */
 int log_main(int argc, char **argv, struct err *e);
 int runs_main(int argc, char **argv, struct err *e);
 
