@@ -5,17 +5,11 @@
  */
 #include "disk.h"
 
-#include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include "child.h"
-#include "io.h"
-#include "own.h"
-#include "tap.h"
+#include "place.h"
 
 #define MOUNTS                                                            \
 	"27 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw,discard\n"   \
@@ -33,24 +27,7 @@
 	"39 27 8:1 / /e3 rw - ext3 /dev/sda1 rw\n"                          \
 	"37 27 253:3 / /un rw - ext4 /dev/dm-3 rw\n"
 
-static char top[64];
 static struct disk_view view;
-
-static const char *at(const char *name)
-{
-	static char path[300];
-
-	(void)snprintf(path, sizeof path, "%s/%s", top, name);
-	return path;
-}
-
-static void put(const char *name, const char *text)
-{
-	auto_fd int fd = open(at(name), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-	struct err e;
-
-	CHECK(fd >= 0 && io_write_all(fd, sv_str(text), &e) == 0);
-}
 
 static void begin(void)
 {
@@ -60,38 +37,36 @@ static void begin(void)
 		"ext4/sda2", "sda/sda3", "ext4/sda3",
 	};
 
-	(void)snprintf(top, sizeof top, "/tmp/disk-XXXXXX");
-	CHECK(mkdtemp(top) != NULL);
+	place_begin("disk");
 	for (size_t i = 0; i < countof(dirs); i++)
-		CHECK_INT(mkdir(at(dirs[i]), 0700), 0);
-	put("sda/dev", "8:0\n");
-	put("sda/queue/dax", "0\n");
-	put("sda/sda1/dev", "8:1\n");
-	put("sda/sda1/partition", "1\n");
-	put("sda/sda2/dev", "8:2\n");
-	put("sda/sda2/partition", "2\n");
-	put("dm-3/dev", "253:3\n");
-	put("pmem0/dev", "259:0\n");
-	put("pmem0/queue/dax", "1\n");
-	put("ext4/sda1/options", "rw\ndelalloc\ndata=ordered\n");
-	put("ext4/sda2/options", "rw\ndelalloc\ndata=journal\nstripe=0\n");
-	CHECK_INT(symlink("../sda/sda1", at("block/8:1")), 0);
-	CHECK_INT(symlink("../sda/sda2", at("block/8:2")), 0);
-	put("sda/sda3/dev", "8:3\n");
-	put("ext4/sda3/options", "rw\nnodelalloc\ndata=ordered\n");
-	CHECK_INT(symlink("../sda/sda3", at("block/8:3")), 0);
-	CHECK_INT(symlink("../dm-3", at("block/253:3")), 0);
-	CHECK_INT(symlink("../pmem0", at("block/259:0")), 0);
-	view.block_fd = open(at("block"), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	view.ext4_fd = open(at("ext4"), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	CHECK(view.block_fd >= 0 && view.ext4_fd >= 0);
+		place_mkdir(dirs[i]);
+	place_put("sda/dev", "8:0\n");
+	place_put("sda/queue/dax", "0\n");
+	place_put("sda/sda1/dev", "8:1\n");
+	place_put("sda/sda1/partition", "1\n");
+	place_put("sda/sda2/dev", "8:2\n");
+	place_put("sda/sda2/partition", "2\n");
+	place_put("dm-3/dev", "253:3\n");
+	place_put("pmem0/dev", "259:0\n");
+	place_put("pmem0/queue/dax", "1\n");
+	place_put("ext4/sda1/options", "rw\ndelalloc\ndata=ordered\n");
+	place_put("ext4/sda2/options", "rw\ndelalloc\ndata=journal\nstripe=0\n");
+	CHECK_INT(symlink("../sda/sda1", place_at("block/8:1")), 0);
+	CHECK_INT(symlink("../sda/sda2", place_at("block/8:2")), 0);
+	place_put("sda/sda3/dev", "8:3\n");
+	place_put("ext4/sda3/options", "rw\nnodelalloc\ndata=ordered\n");
+	CHECK_INT(symlink("../sda/sda3", place_at("block/8:3")), 0);
+	CHECK_INT(symlink("../dm-3", place_at("block/253:3")), 0);
+	CHECK_INT(symlink("../pmem0", place_at("block/259:0")), 0);
+	view.block_fd = place_open_dir("block");
+	view.ext4_fd = place_open_dir("ext4");
 }
 
 static void end(void)
 {
 	close_fd(&view.block_fd);
 	close_fd(&view.ext4_fd);
-	child_remove_tree(top);
+	place_end();
 }
 
 static bool find(const char *point, struct disk_mount *ret)

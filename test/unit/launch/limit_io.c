@@ -5,66 +5,39 @@
  */
 #include "limit.h"
 
-#include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "io.h"
-#include "own.h"
-#include "tap.h"
+#include "place.h"
 
-static char top[64], mounts[1024];
+static char mounts[1024];
 static struct disk_view view;
 static struct plan_limits limits;
 static struct limits_groups groups;
 
-static const char *at(const char *name)
-{
-	static char path[200];
-
-	(void)snprintf(path, sizeof path, "%s/%s", top, name);
-	return path;
-}
-
-static int make(const char *name, const char *text)
-{
-	auto_fd int fd = open(at(name), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-	struct err e;
-
-	return fd < 0 ? -1 : io_write_all(fd, sv_str(text), &e);
-}
-
-static int open_at(const char *name)
-{
-	return open(at(name), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-}
-
-/* The tree is `top` itself, as an xfs on a partition of 8:0, with another disk
- * and a tmpfs mounted below it. */
+/* The tree is the place itself, as an xfs on a partition of 8:0, with another
+ * disk and a tmpfs mounted below it. */
 static void begin(void)
 {
 	struct stat st;
 	char link[64];
 
-	(void)snprintf(top, sizeof top, "/tmp/limit-io-XXXXXX");
-	CHECK(mkdtemp(top) != NULL);
-	CHECK_INT(stat(top, &st), 0);
-	CHECK_INT(mkdir(at("block"), 0700), 0);
-	CHECK_INT(mkdir(at("sda"), 0700), 0);
-	CHECK_INT(mkdir(at("sda/sda1"), 0700), 0);
-	CHECK_INT(mkdir(at("sdb"), 0700), 0);
-	CHECK_INT(mkdir(at("group"), 0700), 0);
-	CHECK_INT(make("sda/dev", "8:0\n"), 0);
-	CHECK_INT(make("sda/sda1/partition", "1\n"), 0);
-	CHECK_INT(make("sdb/dev", "8:16\n"), 0);
+	place_begin("limit-io");
+	CHECK_INT(stat(place_top, &st), 0);
+	place_mkdir("block");
+	place_mkdir("sda");
+	place_mkdir("sda/sda1");
+	place_mkdir("sdb");
+	place_mkdir("group");
+	place_put("sda/dev", "8:0\n");
+	place_put("sda/sda1/partition", "1\n");
+	place_put("sdb/dev", "8:16\n");
 	(void)snprintf(link, sizeof link, "block/%u:%u", major(st.st_dev),
 		       minor(st.st_dev));
-	CHECK_INT(symlink("../sda/sda1", at(link)), 0);
-	CHECK_INT(symlink("../sdb", at("block/9999:1")), 0);
+	CHECK_INT(symlink("../sda/sda1", place_at(link)), 0);
+	CHECK_INT(symlink("../sdb", place_at("block/9999:1")), 0);
 	(void)snprintf(mounts, sizeof mounts,
 		       "1 0 %u:%u / / rw - xfs /dev/sda1 rw\n"
 		       "2 1 %u:%u / /again rw - xfs /dev/sda1 rw\n"
@@ -72,8 +45,8 @@ static void begin(void)
 		       "4 1 0:99 / %s/t rw - tmpfs tmpfs rw\n"
 		       "5 1 0:98 / /elsewhere rw - nfs4 host:/ rw\n",
 		       major(st.st_dev), minor(st.st_dev), major(st.st_dev),
-		       minor(st.st_dev), top, top);
-	view = (struct disk_view){ open_at("block"), -1 };
+		       minor(st.st_dev), place_top, place_top);
+	view = (struct disk_view){ place_open_dir("block"), -1 };
 	limits = (struct plan_limits){ .places_n = 1 };
 	limits.places[0].at.version = 2;
 	limits.places[0].controllers = 1u << CGROUP_IO;
@@ -81,17 +54,14 @@ static void begin(void)
 		.set = true, .value = 50 << 20, .text = SV("limit io 50M"),
 	};
 	groups = (struct limits_groups){ .n = 1 };
-	groups.v[0].dir_fd = open_at("group");
+	groups.v[0].dir_fd = place_open_dir("group");
 }
 
 static void end(void)
 {
-	char command[100];
-
 	close_fd(&view.block_fd);
 	close_fd(&groups.v[0].dir_fd);
-	(void)snprintf(command, sizeof command, "rm -rf %s", top);
-	CHECK_INT(system(command), 0);	/* NOLINT(cert-env33-c) */
+	place_end();
 }
 
 static int find(const char *path, struct err *e)
@@ -105,13 +75,13 @@ static void test_the_disks_below_a_tree(void)
 	struct err e = { 0 };
 
 	begin();
-	CHECK_INT(find(top, &e), 0);
+	CHECK_INT(find(place_top, &e), 0);
 	CHECK_INT((int)limits.disks_n, 2);
 	CHECK_INT((int)limits.disks[0].minor, 0);
 	CHECK_INT((int)limits.disks[1].minor, 16);
 	/* Each once; only what is mounted below counts besides. */
-	CHECK_INT(find(at("sda"), &e), 0);
-	CHECK_INT(find(at("not-there"), &e), 0);
+	CHECK_INT(find(place_at("sda"), &e), 0);
+	CHECK_INT(find(place_at("not-there"), &e), 0);
 	CHECK_INT((int)limits.disks_n, 2);
 	end();
 }
@@ -123,14 +93,14 @@ static void test_a_tree_that_cannot_be_limited(void)
 	begin();
 	(void)snprintf(mounts, sizeof mounts,
 		       "1 0 0:77 / / rw - btrfs /dev/sda1 rw\n");
-	CHECK_INT(find(top, &e), -1);
+	CHECK_INT(find(place_top, &e), -1);
 	CHECK_INT(e.kind, ERR_UNSUPP);
 	CHECK(strstr(e.msg, "no disk of its own") != NULL);
 	end();
 	begin();
 	(void)snprintf(mounts + strlen(mounts), 100,
-		       "6 1 0:97 / %s/n rw - nfs4 host:/ rw\n", top);
-	CHECK_INT(find(top, &e), -1);
+		       "6 1 0:97 / %s/n rw - nfs4 host:/ rw\n", place_top);
+	CHECK_INT(find(place_top, &e), -1);
 	CHECK_INT(e.kind, ERR_UNSUPP);
 	CHECK(strstr(e.msg, "nfs4 file system") != NULL);
 	end();
@@ -155,7 +125,7 @@ static void test_what_is_written(void)
 	CHECK_INT(limits_set_io(&limits, &groups, &e), -1);
 	CHECK_INT(e.kind, ERR_UNSUPP);
 	CHECK(strstr(e.msg, "CONFIG_BLK_DEV_THROTTLING") != NULL);
-	CHECK_INT(make("group/io.max", ""), 0);
+	place_put("group/io.max", "");
 	CHECK_INT(limits_set_io(&limits, &groups, &e), 0);
 	check_file("8:0 rbps=52428800 wbps=52428800");
 	/* What dies does not wait for its share. */
@@ -175,11 +145,11 @@ static void test_it_needs_the_memory_controller(void)
 
 	begin();
 	limits.places[0].at.dir_fd = groups.v[0].dir_fd;
-	CHECK_INT(make("group/cgroup.controllers", "cpu io pids\n"), 0);
+	place_put("group/cgroup.controllers", "cpu io pids\n");
 	CHECK_INT(limits_io_place(&limits, &e), -1);
 	CHECK_INT(e.kind, ERR_UNSUPP);
 	CHECK(strstr(e.msg, "memory controller") != NULL);
-	CHECK_INT(make("group/cgroup.controllers", "io memory pids\n"), 0);
+	place_put("group/cgroup.controllers", "io memory pids\n");
 	CHECK_INT(limits_io_place(&limits, &e), 0);
 	CHECK(limits.places[0].controllers & 1u << CGROUP_MEMORY);
 	limits.places[0].at.version = 1;
