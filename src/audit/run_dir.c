@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "buf.h"
+#include "dir.h"
 #include "io.h"
 #include "own.h"
 #include "utc.h"
@@ -285,10 +286,9 @@ int run_list(struct arena *a, struct sv **ret, size_t *ret_n, struct err *e)
 		*ret_n = 0;
 		return 0;
 	}
-	d = fdopendir(runs);
+	d = dir_take(&runs);
 	if (!d)
 		return err_sys(e, "read the runs directory");
-	(void)steal_fd(&runs);
 	while ((entry = readdir(d))) {
 		struct sv *id, name;
 

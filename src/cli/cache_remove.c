@@ -11,6 +11,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include "dir.h"
 #include "entry.h"
 #include "own.h"
 
@@ -21,10 +22,8 @@ static int remove_all(int top_fd, struct err *e)
 
 	if (!dir)
 		return err_sys(e, "read the cache");
-	for (errno = 0; (entry = readdir(dir)) != NULL; errno = 0)
-		if (strcmp(entry->d_name, ".") != 0 &&
-		    strcmp(entry->d_name, "..") != 0 &&
-		    entry_remove(top_fd, entry->d_name, e) < 0)
+	while ((entry = dir_next(dir)) != NULL)
+		if (entry_remove(top_fd, entry->d_name, e) < 0)
 			return -1;
 	return errno ? err_sys(e, "read the cache") : 0;
 }

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "cache_store.h"
+#include "dir.h"
 #include "io.h"
 #include "json.h"
 #include "own.h"
@@ -51,17 +52,14 @@ static void count(int at_fd, const char *name, struct size *s)
 		return;
 	fd = openat(at_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW |
 		    O_CLOEXEC);
-	dir = fd < 0 ? NULL : fdopendir(fd);
+	dir = dir_take(&fd);
 	if (!dir) {
 		s->partial = true;
 		return;
 	}
-	(void)steal_fd(&fd);
 	s->depth++;
-	while ((entry = readdir(dir)) != NULL)
-		if (strcmp(entry->d_name, ".") != 0 &&
-		    strcmp(entry->d_name, "..") != 0)
-			count(dirfd(dir), entry->d_name, s);
+	while ((entry = dir_next(dir)) != NULL)
+		count(dirfd(dir), entry->d_name, s);
 	s->depth--;
 }
 

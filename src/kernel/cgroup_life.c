@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "dir.h"
 #include "io.h"
 #include "own.h"
 
@@ -86,7 +87,8 @@ static int lock_leftover(int parent_fd, const char *name)
 	return steal_fd(&fd);
 }
 
-/* What is dying there must not wait for its share of the processor. */
+/* 0, or 1 when it is not empty yet: what is dying there must not wait for its
+ * share of the processor. */
 static int remove_one(int parent_fd, const char *name, int dir_fd)
 {
 	struct err ignored;
@@ -97,21 +99,18 @@ static int remove_one(int parent_fd, const char *name, int dir_fd)
 	return 1;
 }
 
-/* Calls act for each leftover, and adds what it says. */
+/* Calls act for each leftover, and adds what it says; with `mine`, also one for
+ * each that begins so and is held. */
 static int for_leftovers(int parent_fd, const char *mine,
 			 int (*act)(int parent_fd, const char *name, int fd))
 {
-	auto_dir DIR *d = NULL;
 	auto_fd int fd = openat(parent_fd, ".", O_RDONLY | O_DIRECTORY |
 				O_CLOEXEC);
+	auto_dir DIR *d = dir_take(&fd);
 	const struct dirent *entry;
 	int sum = 0;
 
-	d = fd < 0 ? NULL : fdopendir(fd);
-	if (!d)
-		return 0;
-	(void)steal_fd(&fd);
-	while ((entry = readdir(d))) {
+	while (d && (entry = dir_next(d)) != NULL) {
 		auto_fd int lock_fd = lock_leftover(parent_fd, entry->d_name);
 
 		if (lock_fd >= 0)

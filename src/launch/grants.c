@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "area.h"
+#include "dir.h"
 #include "glob.h"
 #include "own.h"
 
@@ -151,13 +152,9 @@ static int expand(struct expansion *x, struct sv dir_path, struct err *e)
 	auto_dir DIR *dir = opendir(builder_str(x->b, dir_path));
 	const struct dirent *entry;
 
-	while (dir && (entry = readdir(dir)) != NULL) {
-		if (strcmp(entry->d_name, ".") == 0 ||
-		    strcmp(entry->d_name, "..") == 0)
-			continue;
+	while (dir && (entry = dir_next(dir)) != NULL)
 		if (expand_entry(x, dir_path, entry, e) < 0)
 			return -1;
-	}
 	return 0;
 }
 

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "dir.h"
 #include "own.h"
 
 #define LOOK (AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT)
@@ -109,11 +110,6 @@ static int take(struct inventory *v, struct judge *j, int dir_fd,
 	return error;
 }
 
-static bool is_dots(const char *name)
-{
-	return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
-}
-
 /* dir_fd becomes the directory's. */
 static int list(struct inventory *v, struct judge *j, int dir_fd, int depth)
 {
@@ -124,20 +120,15 @@ static int list(struct inventory *v, struct judge *j, int dir_fd, int depth)
 
 	if (depth > INVENTORY_DEPTH_MAX)
 		return EXDEV;
-	dir = fd < 0 ? NULL : fdopendir(fd);
+	dir = dir_take(&fd);
 	if (!dir)
 		return errno;
-	fd = -1;
 	while (!error) {
-		const struct dirent *d;
+		const struct dirent *d = dir_next(dir);
 		size_t length;
 
-		errno = 0;
-		d = readdir(dir);
 		if (!d)
 			return errno;
-		if (is_dots(d->d_name))
-			continue;
 		length = strlen(d->d_name) + 1;
 		if (n + 1 + length > sizeof v->below)
 			return EXDEV;

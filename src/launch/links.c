@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 #include "area.h"
+#include "dir.h"
 #include "glob.h"
 #include "guards.h"
 #include "loop.h"
@@ -158,22 +159,20 @@ static bool is_repeated(const struct search *s, size_t index)
 static int note_guarded_dir(struct search *s, const struct step *step,
 			    int dir_fd, unsigned depth, struct err *e)
 {
-	auto_dir DIR *dir = fdopendir(dir_fd);
+	auto_fd int taken_fd = dir_fd;
+	auto_dir DIR *dir = dir_take(&taken_fd);
 	const struct dirent *d;
 
-	if (!dir) {
-		(void)close(dir_fd);
+	if (!dir)
 		return err_kind(e, ERR_LIMIT, "out of memory");
-	}
-	while (depth < GUARD_DEPTH_MAX && (d = readdir(dir)) != NULL) {
+	while (depth < GUARD_DEPTH_MAX && (d = dir_next(dir)) != NULL) {
 		struct linked file = {
 			.kind = STEP_GUARD, .path = step->target,
 			.why = step->why,
 		};
 		int fd;
 
-		if (d->d_type == DT_LNK || strcmp(d->d_name, ".") == 0 ||
-		    strcmp(d->d_name, "..") == 0 ||
+		if (d->d_type == DT_LNK ||
 		    !identify(dir_fd, d->d_name, &file.id))
 			continue;
 		fd = file.id.type != S_IFDIR ? -1 :
@@ -384,23 +383,19 @@ static int search_entry(struct search *s, int dir_fd, const struct dirent *d,
 /* s->path[0..n] is dir's.  Takes dir_fd. */
 static int search_dir(struct search *s, int dir_fd, struct err *e)
 {
-	auto_dir DIR *dir = fdopendir(dir_fd);
+	auto_fd int taken_fd = dir_fd;
+	auto_dir DIR *dir = dir_take(&taken_fd);
 	bool trusted = numbers_are_true(dir_fd);
 	size_t n = s->n;
 	const struct dirent *d;
 
-	if (!dir) {
-		(void)close(dir_fd);
+	if (!dir)
 		return err_kind(e, ERR_LIMIT, "out of memory");
-	}
 	if (++s->depth > LINKS_DEPTH_MAX)
 		return refuse(s, "directories that are too deep", e);
-	for (errno = 0; (d = readdir(dir)) != NULL; errno = 0) {
+	while ((d = dir_next(dir)) != NULL) {
 		size_t length = strlen(d->d_name);
 
-		if (d->d_name[0] == '.' &&
-		    (!d->d_name[1] || (d->d_name[1] == '.' && !d->d_name[2])))
-			continue;
 		if (length + 2 > sizeof s->path - n)
 			return refuse(s, "paths that are too long", e);
 		if (n > 1)

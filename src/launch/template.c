@@ -19,6 +19,7 @@
 
 #include "area.h"
 #include "base64.h"
+#include "dir.h"
 #include "io.h"
 #include "mount.h"
 #include "own.h"
@@ -237,15 +238,11 @@ static void remove_tree(int dir_fd, const char *name)
 {
 	auto_fd int fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY |
 				O_NOFOLLOW | O_CLOEXEC);
-	auto_dir DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	auto_dir DIR *dir = dir_take(&fd);
 	const struct dirent *entry;
 
-	if (dir)
-		(void)steal_fd(&fd);
-	while (dir && (entry = readdir(dir)) != NULL)
-		if (strcmp(entry->d_name, ".") != 0 &&
-		    strcmp(entry->d_name, "..") != 0 &&
-		    unlinkat(dirfd(dir), entry->d_name, 0) < 0)
+	while (dir && (entry = dir_next(dir)) != NULL)
+		if (unlinkat(dirfd(dir), entry->d_name, 0) < 0)
 			remove_tree(dirfd(dir), entry->d_name);
 	(void)unlinkat(dir_fd, name, AT_REMOVEDIR);
 }

@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "area.h"
+#include "dir.h"
 #include "dotfiles.h"
 #include "glob.h"
 #include "guards.h"
@@ -421,22 +422,17 @@ static int walk_name(struct walk *w, DIR *dir, const struct dirent *d,
 /* Takes dir_fd. */
 static int walk_dir(struct walk *w, int dir_fd, unsigned look, struct err *e)
 {
-	auto_dir DIR *dir = fdopendir(dir_fd);
+	auto_fd int fd = dir_fd;
+	auto_dir DIR *dir = dir_take(&fd);
 	const struct dirent *d;
 
-	if (!dir) {
-		(void)close(dir_fd);
+	if (!dir)
 		return err_kind(e, ERR_LIMIT, "out of memory");
-	}
 	if (++w->depth > WALK_DEPTH_MAX)
 		return refuse(w, "directories that are too deep", e);
-	for (errno = 0; (d = readdir(dir)) != NULL; errno = 0) {
-		if (d->d_name[0] == '.' &&
-		    (!d->d_name[1] || (d->d_name[1] == '.' && !d->d_name[2])))
-			continue;
+	while ((d = dir_next(dir)) != NULL)
 		if (walk_name(w, dir, d, look, e) < 0)
 			return -1;
-	}
 	if (errno)
 		return err_sys(e, "read %.*s", (int)w->n, w->path);
 	w->depth--;
