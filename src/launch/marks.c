@@ -11,13 +11,14 @@
  * Not for `show` beyond the home itself: what links say in a tree that the
  * agent writes, the agent says, and it must not choose what is shown next time.
  */
-#include "builder.h"
+#include "marks.h"
 
 #include <limits.h>
 #include <stdlib.h>
 
 #include "area.h"
 #include "filepath.h"
+#include "glob.h"
 #include "own.h"
 
 static void push(struct builder *b, const struct grant *g)
@@ -76,4 +77,31 @@ void marks_plan(struct builder *b)
 		push(b, g);
 		add_true_name(b, g);
 	}
+}
+
+const struct grant *marks_named_by(const struct builder *b,
+				   enum grant_kind kind, struct sv path)
+{
+	for (size_t i = 0; i < b->marks_n; i++) {
+		const struct grant *g = &b->marks[i];
+
+		if (g->kind == kind && (g->is_glob ? glob_match(g->path, path) :
+						     sv_eq(g->path, path)))
+			return g;
+	}
+	return NULL;
+}
+
+bool marks_named_below(const struct builder *b, enum grant_kind kind,
+		       struct sv path)
+{
+	for (size_t i = 0; i < b->marks_n; i++) {
+		const struct grant *g = &b->marks[i];
+
+		if (g->kind == kind &&
+		    (g->is_glob ? glob_may_match_below(g->path, path) :
+				  area_strictly_contains(path, g->path)))
+			return true;
+	}
+	return false;
 }
