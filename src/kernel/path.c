@@ -216,16 +216,31 @@ int path_make_symlink(int root_fd, struct sv path, struct sv target,
 	return err_sys(e, "make link %.*s", SV_FMT(path));
 }
 
+struct path_identity path_identity_of(const struct stat *st)
+{
+	return (struct path_identity){
+		.dev = st->st_dev, .ino = st->st_ino,
+		.type = st->st_mode & S_IFMT, .links = (uint32_t)st->st_nlink,
+	};
+}
+
 int path_identify(int fd, struct path_identity *ret, struct err *e)
 {
 	struct stat st;
 
 	if (fstat(fd, &st) < 0)
 		return err_sys(e, "identify a file");
-	*ret = (struct path_identity){
-		.dev = st.st_dev, .ino = st.st_ino,
-		.type = st.st_mode & S_IFMT, .links = (uint32_t)st.st_nlink,
-	};
+	*ret = path_identity_of(&st);
+	return 0;
+}
+
+int path_identify_at(int dir_fd, const char *name, struct path_identity *ret)
+{
+	struct stat st;
+
+	if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return -1;
+	*ret = path_identity_of(&st);
 	return 0;
 }
 

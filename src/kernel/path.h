@@ -40,14 +40,18 @@ must_check int path_make_file(int root_fd, struct sv path, mode_t mode,
 must_check int path_make_symlink(int root_fd, struct sv path,
 				 struct sv target, struct err *e);
 
-/* What a descriptor refers to, whatever it was called. */
+/* What a descriptor or a name refers to, whatever it was called. */
 struct path_identity {
 	uint64_t dev;
 	uint64_t ino;
 	uint32_t type;		/* S_IFDIR, S_IFREG, ... */
 	uint32_t links;
 };
+struct path_identity path_identity_of(const struct stat *st);
 must_check int path_identify(int fd, struct path_identity *ret, struct err *e);
+/* ... of what has that name below dir_fd, a link itself; -1 and errno. */
+must_check int path_identify_at(int dir_fd, const char *name,
+				struct path_identity *ret);
 
 /* S_IFDIR, S_IFREG, ... as it is known here: no server is asked, which may be
  * gone. */

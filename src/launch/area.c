@@ -96,10 +96,7 @@ int area_resolve(struct builder *b, struct sv path, struct area *ret,
 		return -1;
 	if (fstat(fd, &st) < 0)
 		return err_sys(e, "stat %.*s", SV_FMT(path));
-	ret->identity = (struct path_identity){
-		.dev = st.st_dev, .ino = st.st_ino,
-		.type = st.st_mode & S_IFMT, .links = (uint32_t)st.st_nlink,
-	};
+	ret->identity = path_identity_of(&st);
 	ret->owner = st.st_uid;
 	ret->group = st.st_gid;
 	return 0;

@@ -30,19 +30,11 @@ static bool is_of_git(struct sv guard)
 static int look(struct builder *b, struct sv path, struct path_identity *ret,
 		struct err *e)
 {
-	struct stat st;
-
-	if (fstatat(AT_FDCWD, builder_str(b, path), &st,
-		    AT_SYMLINK_NOFOLLOW) < 0) {
-		if (errno == ENOENT || errno == ENOTDIR)
-			return 0;
-		return err_sys(e, "stat %.*s", SV_FMT(path));
-	}
-	*ret = (struct path_identity){
-		.dev = st.st_dev, .ino = st.st_ino,
-		.type = st.st_mode & S_IFMT, .links = (uint32_t)st.st_nlink,
-	};
-	return 1;
+	if (path_identify_at(AT_FDCWD, builder_str(b, path), ret) == 0)
+		return 1;
+	if (errno == ENOENT || errno == ENOTDIR)
+		return 0;
+	return err_sys(e, "stat %.*s", SV_FMT(path));
 }
 
 static int pin_ancestors(struct builder *b, struct sv path,
