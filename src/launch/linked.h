@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Files that are covered or guarded, or are to be, and may have more names, hard
- * links, than those that are known.
+ * Files that are covered or guarded, or are to be, and may have more names,
+ * hard links, than those that are known.
  */
 #ifndef LAUNCH_LINKED_H
 #define LAUNCH_LINKED_H

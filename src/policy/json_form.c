@@ -7,7 +7,8 @@
 #include "statement.h"
 #include "text_form.h"
 
-static void put_origin(struct json *j, const struct origin *o)
+/* What every statement ends with. */
+static void close_statement(struct json *j, const struct origin *o)
 {
 	auto_buf struct buf b = buf_new(256);
 
@@ -47,7 +48,7 @@ static void put_grant(struct json *j, const struct grant *g)
 	json_put_sv(j, "word", text_form_grant_word(g->kind));
 	put_path(j, "path", g->path, g->is_glob);
 	put_optional(j, g->optional);
-	put_origin(j, &g->origin);
+	close_statement(j, &g->origin);
 }
 
 static void put_env(struct json *j, const struct env_rule *r)
@@ -57,7 +58,7 @@ static void put_env(struct json *j, const struct env_rule *r)
 	json_put_sv(j, "name", r->name);
 	if (r->kind == ENV_SET)
 		json_put_sv(j, "value", r->value);
-	put_origin(j, &r->origin);
+	close_statement(j, &r->origin);
 }
 
 static void put_rule(struct json *j, const struct rule *r)
@@ -76,7 +77,7 @@ static void put_rule(struct json *j, const struct rule *r)
 	json_put_sv(j, "path", r->path);
 	if (r->has_query)
 		json_put_sv(j, "query", r->query);
-	put_origin(j, &r->origin);
+	close_statement(j, &r->origin);
 }
 
 static void put_reach(struct json *j, const struct reach *r)
@@ -85,7 +86,7 @@ static void put_reach(struct json *j, const struct reach *r)
 	json_put_sv(j, "host", r->host);
 	put_port(j, r->port);
 	json_put_sv(j, "via", r->via);
-	put_origin(j, &r->origin);
+	close_statement(j, &r->origin);
 }
 
 static void put_roots(struct json *j, const struct roots_rule *r)
@@ -93,7 +94,7 @@ static void put_roots(struct json *j, const struct roots_rule *r)
 	json_open(j, '{');
 	put_path(j, "path", r->path, false);
 	put_optional(j, r->optional);
-	put_origin(j, &r->origin);
+	close_statement(j, &r->origin);
 }
 
 static void put_device(struct json *j, const struct device_rule *r)
@@ -104,14 +105,14 @@ static void put_device(struct json *j, const struct device_rule *r)
 	else
 		json_put_sv(j, "name", r->name);
 	put_optional(j, r->optional);
-	put_origin(j, &r->origin);
+	close_statement(j, &r->origin);
 }
 
 static void put_publish(struct json *j, const struct publish_rule *r)
 {
 	json_open(j, '{');
 	put_port(j, r->port);
-	put_origin(j, &r->origin);
+	close_statement(j, &r->origin);
 }
 
 static void put_source(struct json *j, const struct secret_rule *r)
@@ -164,7 +165,7 @@ static void put_secret(struct json *j, const struct secret_rule *r)
 	}
 	if (r->add)
 		json_put_bool(j, "add", true);
-	put_origin(j, &r->origin);
+	close_statement(j, &r->origin);
 }
 
 static void put_syscalls(struct json *j, const struct policy *p)
@@ -177,13 +178,13 @@ static void put_syscalls(struct json *j, const struct policy *p)
 		if (!r->strict)
 			put_path(j, "path", r->path, false);
 		put_optional(j, r->optional);
-		put_origin(j, &r->origin);
+		close_statement(j, &r->origin);
 	}
 	if (!p->debug)
 		return;
 	json_open(j, '{');
 	json_put_str(j, "word", "debug");
-	put_origin(j, &p->debug_origin);
+	close_statement(j, &p->debug_origin);
 }
 
 static void put_limit(struct json *j, const struct limit *l)
@@ -194,34 +195,22 @@ static void put_limit(struct json *j, const struct limit *l)
 	json_put_sv(j, "word", word);
 	json_put_sv(j, "value", l->amount);
 	put_optional(j, l->optional);
-	put_origin(j, &l->origin);
+	close_statement(j, &l->origin);
 }
 
-static void put_workspace(struct json *j, const struct policy *p)
+/* A list of at most one, of a statement that counts once in a policy; word .n is
+ * 0 where nothing says it. */
+static void put_single(struct json *j, const char *key, const char *member,
+		       struct sv word, const struct origin *origin)
 {
-	if (!p->workspace)
-		return;
-	json_open(j, '{');
-	json_put_sv(j, "word", text_form_workspace_word(p->workspace));
-	put_origin(j, &p->workspace_origin);
-}
-
-static void put_screen(struct json *j, const struct policy *p)
-{
-	if (!p->screen)
-		return;
-	json_open(j, '{');
-	json_put_sv(j, "word", text_form_screen_word(p->screen));
-	put_origin(j, &p->screen_origin);
-}
-
-static void put_keep(struct json *j, const struct policy *p)
-{
-	if (!p->keep.n)
-		return;
-	json_open(j, '{');
-	json_put_sv(j, "name", p->keep);
-	put_origin(j, &p->keep_origin);
+	json_key(j, key);
+	json_open(j, '[');
+	if (word.n) {
+		json_open(j, '{');
+		json_put_sv(j, member, word);
+		close_statement(j, origin);
+	}
+	json_close(j, ']');
 }
 
 #define PUT_ARRAY(j, key, items, n, put)                                 \
@@ -257,18 +246,12 @@ void policy_json(const struct policy *p, struct buf *out)
 		if (p->limits[i].set)
 			put_limit(&j, &p->limits[i]);
 	json_close(&j, ']');
-	json_key(&j, "workspace");
-	json_open(&j, '[');
-	put_workspace(&j, p);
-	json_close(&j, ']');
-	json_key(&j, "terminal");
-	json_open(&j, '[');
-	put_screen(&j, p);
-	json_close(&j, ']');
-	json_key(&j, "keep");
-	json_open(&j, '[');
-	put_keep(&j, p);
-	json_close(&j, ']');
+	put_single(&j, "workspace", "word",
+		   text_form_workspace_word(p->workspace),
+		   &p->workspace_origin);
+	put_single(&j, "terminal", "word", text_form_screen_word(p->screen),
+		   &p->screen_origin);
+	put_single(&j, "keep", "name", p->keep, &p->keep_origin);
 	json_close(&j, '}');
 	buf_putc(out, '\n');
 }

@@ -67,12 +67,21 @@ struct sv text_form_effect_word(enum verdict effect)
 
 struct sv text_form_workspace_word(enum workspace said)
 {
-	return said == WORKSPACE_OVERLAY ? SV("overlay") : SV("direct");
+	static const struct sv words[] = {
+		[WORKSPACE_DIRECT] = SV("direct"),
+		[WORKSPACE_OVERLAY] = SV("overlay"),
+	};
+
+	return words[said];
 }
 
 struct sv text_form_screen_word(enum screen said)
 {
-	return said == SCREEN_FILTER ? SV("filter") : SV("exact");
+	static const struct sv words[] = {
+		[SCREEN_EXACT] = SV("exact"), [SCREEN_FILTER] = SV("filter"),
+	};
+
+	return words[said];
 }
 
 int text_form_order(struct sv a, struct sv b)
