@@ -136,50 +136,61 @@ static int refuse_another(const struct statement *s, const char *what,
 			       what, SV_FMT(buf_sv(&b)));
 }
 
-/* The only argument, one of two words: 0 or 1 for which; `both` names them. */
-static int read_either(const struct statement *s, const char *both,
-		       const struct sv choices[2], struct err *e)
+/* A statement that chooses one of two, and counts once. */
+struct either {
+	const char *name, *both;
+	struct sv words[3];	/* by their value; [0]: nothing is said */
+};
+
+/* The value that the statement says, which is to be the one `said` before it at
+ * *origin, if any was. */
+static int read_either(const struct statement *s, const struct either *t,
+		       unsigned said, struct origin *origin, struct err *e)
 {
-	const struct word *w = statement_word(s, 1, both, e);
+	const struct word *w = statement_word(s, 1, t->both, e);
+	unsigned now = 1;
 
 	if (!w || statement_end(s, 2, e) < 0)
 		return -1;
-	for (int i = 0; i < 2; i++)
-		if (sv_eq(w->text, choices[i]))
-			return i;
-	return statement_error(s, w, e, "expected %s, found \"%.*s\"", both,
-			       WORD_FMT(w->text));
+	while (now < countof(t->words) && !sv_eq(w->text, t->words[now]))
+		now++;
+	if (now == countof(t->words))
+		return statement_error(s, w, e, "expected %s, found \"%.*s\"",
+				       t->both, WORD_FMT(w->text));
+	if (said && said != now)
+		return refuse_another(s, t->name, origin, e);
+	if (!said)
+		*origin = s->origin;
+	return (int)now;
 }
 
 int word_workspace(const struct statement *s, struct policy *p, struct err *e)
 {
-	const struct sv choices[] = { SV("direct"), SV("overlay") };
-	int i = read_either(s, "`direct` or `overlay`", choices, e);
-	enum workspace said = i ? WORKSPACE_OVERLAY : WORKSPACE_DIRECT;
+	static const struct either t = {
+		.name = "workspace", .both = "`direct` or `overlay`",
+		.words = { [WORKSPACE_DIRECT] = SV("direct"),
+			   [WORKSPACE_OVERLAY] = SV("overlay") },
+	};
+	int said = read_either(s, &t, p->workspace, &p->workspace_origin, e);
 
-	if (i < 0)
+	if (said < 0)
 		return -1;
-	if (p->workspace && p->workspace != said)
-		return refuse_another(s, "workspace", &p->workspace_origin, e);
-	if (!p->workspace)
-		p->workspace_origin = s->origin;
-	p->workspace = said;
+	p->workspace = (enum workspace)said;
 	return 0;
 }
 
 int word_terminal(const struct statement *s, struct policy *p, struct err *e)
 {
-	const struct sv choices[] = { SV("exact"), SV("filter") };
-	int i = read_either(s, "`exact` or `filter`", choices, e);
-	enum screen said = i ? SCREEN_FILTER : SCREEN_EXACT;
+	static const struct either t = {
+		.name = "terminal", .both = "`exact` or `filter`",
+		.words = { [SCREEN_EXACT] = SV("exact"),
+			   [SCREEN_FILTER] = SV("filter") },
+	};
+	int said = read_either(s, &t, p->screen, &p->screen_origin, e);
 
-	if (i < 0)
+	if (said < 0)
 		return -1;
-	if (p->screen && p->screen != said)
-		return refuse_another(s, "terminal", &p->screen_origin, e);
-	if (!p->screen)
-		p->screen_origin = s->origin;
-	p->screen = said;
+	p->screen = (enum screen)said;
 	return 0;
 }
 
