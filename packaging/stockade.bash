@@ -6,7 +6,8 @@ _stockade() {
 	local verb=${COMP_WORDS[1]} i
 	local statements="--read --write --show --hide --guard --cache --env --allow
 		--ask --deny --reach --secret --roots --device --publish
-		--limit --profile --workspace --terminal --keep"
+		--limit --profile --workspace --terminal --keep
+		--syscalls --debug --isolation"
 
 	COMPREPLY=()
 	if [ "$COMP_CWORD" = 1 ]; then
@@ -52,6 +53,19 @@ _stockade() {
 	--terminal)
 		mapfile -t COMPREPLY < <(compgen -W "exact filter" -- "$cur")
 		return ;;
+	--syscalls)
+		# To doctor it is a flag without a value.
+		if [ "$verb" != doctor ]; then
+			mapfile -t COMPREPLY < <(compgen -W "strict" -- "$cur"
+				compgen -f -- "$cur")
+			return
+		fi ;;
+	--debug)
+		mapfile -t COMPREPLY < <(compgen -W "on" -- "$cur")
+		return ;;
+	--isolation)
+		mapfile -t COMPREPLY < <(compgen -W "native" -- "$cur")
+		return ;;
 	--keep)
 		mapfile -t COMPREPLY < <(compgen -W "$(_stockade_kept)" -- "$cur")
 		return ;;
@@ -60,7 +74,8 @@ _stockade() {
 	run) i="--policy --explain --json $statements --" ;;
 	check|policy) i="--policy --json $statements" ;;
 	log) i="verify --denied --follow --json $(_stockade_runs)" ;;
-	runs|doctor) i="--json" ;;
+	runs) i="--json" ;;
+	doctor) i="--json --policy $statements" ;;
 	caches) i="--json remove --all" ;;
 	diff) i="--patch --json $(_stockade_held)" ;;
 	apply) i="--guarded $(_stockade_held)" ;;

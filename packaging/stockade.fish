@@ -27,6 +27,9 @@ for rule in env allow ask deny reach secret publish limit keep
 end
 complete -c stockade -n $takes_policy -l workspace -x -a 'direct overlay'
 complete -c stockade -n $takes_policy -l terminal -x -a 'exact filter'
+complete -c stockade -n $takes_policy -l syscalls -r -F -a 'strict' -d 'fewer system calls'
+complete -c stockade -n $takes_policy -l debug -x -a 'on'
+complete -c stockade -n $takes_policy -l isolation -x -a 'native'
 complete -c stockade -n '__fish_seen_subcommand_from diff' -l patch -d 'what differs in files'
 complete -c stockade -n '__fish_seen_subcommand_from apply' -l guarded -d 'also what runs something later'
 complete -c stockade -n '__fish_seen_subcommand_from run' -l explain -d 'print the plan, run nothing'
@@ -35,5 +38,6 @@ complete -c stockade -n '__fish_seen_subcommand_from log' -a verify -d 'check th
 complete -c stockade -n '__fish_seen_subcommand_from log' -l denied -d 'refusals only'
 complete -c stockade -n '__fish_seen_subcommand_from log' -l follow -d 'until the run has ended'
 complete -c stockade -n '__fish_seen_subcommand_from run policy log runs caches diff doctor' -l json
+complete -c stockade -n '__fish_seen_subcommand_from doctor' -l syscalls -d 'what becomes of each system call'
 complete -c stockade -n '__fish_seen_subcommand_from caches' -a remove -d 'by their keys, or --all'
 complete -c stockade -n '__fish_seen_subcommand_from caches' -l all

@@ -2,6 +2,7 @@
 """The verbs policy, check and trust, and where a policy is looked for."""
 import json
 import os
+import re
 
 import pytest
 
@@ -13,6 +14,19 @@ PROFILES = sorted(name for name in os.listdir(os.path.join(TREE, "policies"))
 
 def test_there_are_profiles():
     assert {"claude", "codex", "gemini-cli", "opencode"} < set(PROFILES)
+
+
+@pytest.mark.parametrize("path", [
+    "man/stockade-policy.5", "packaging/stockade.bash", "packaging/_stockade",
+    "packaging/stockade.fish"])
+def test_every_statement_is_described_and_completed(path):
+    with open(os.path.join(TREE, "src/policy/words.c"),
+              encoding="utf-8") as file:
+        words = re.findall(r'{ SV\("(\w+)"\), word_', file.read())
+    with open(os.path.join(TREE, path), encoding="utf-8") as file:
+        known = set(re.findall(r"\w+", file.read()))
+    assert len(words) > 20
+    assert [word for word in words if word not in known] == []
 
 
 @pytest.mark.parametrize("name", PROFILES)
