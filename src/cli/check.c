@@ -103,16 +103,19 @@ static void judge_system(const struct check *c, struct sv path, bool write,
 		shown |= is_at_or_below(path, system_roots[i]);
 	if (is_private(c, path)) {
 		if (write)
-			say(v, true, SV("the sandbox has its own, which is gone afterwards; "
-				"the host's is not touched"));
+			say(v, true, SV("the sandbox has its own, which is "
+					"gone afterwards; the host's is not "
+					"touched"));
 		else
-			say(v, false, SV("the sandbox has its own, empty at the start; "
-				"the host's is not visible"));
+			say(v, false, SV("the sandbox has its own, empty at "
+					 "the start; the host's is not "
+					 "visible"));
 	} else if (is_at_or_below(path, "/proc") ||
 		   is_at_or_below(path, "/dev")) {
 		say(v, !write, SV("the sandbox's own, with nothing of the host's"));
 	} else if (shown) {
-		say(v, !write, SV("part of the system, which is readable and never writable"));
+		say(v, !write, SV("part of the system, which is readable and "
+				  "never writable"));
 	}
 	if (is_own(path))
 		v->allow_with = (struct sv){ 0 };

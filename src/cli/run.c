@@ -3,9 +3,10 @@
  * `stockade run`: from the command line to the command's status.
  *
  *	policy		what was asked for, merged and checked
+ *	sandbox		pid 1 is there, before there are secrets to copy
  *	secrets		sources opened, vault starts (it takes longest)
- *	plan, sandbox	pid 1 builds the root while vault gets ready
- *	record		the run's directory and audit trail exist
+ *	plan		the host is looked at, while pid 1 makes the network
+ *	record		the run's trail begins, while pid 1 builds the root
  *	go		vault is ready, the root stands: the command executes
  *	supervise	supervise.c, until the command has ended
  *	end		the last record, synced; nothing is left running
@@ -323,6 +324,23 @@ static int open_warden(struct run *r, char **argv, struct err *e)
 	return make_variables(r, e);
 }
 
+static int release(struct run *r, struct err *e)
+{
+	/*
+	 * No core, no ptrace by the user's other processes.  Not earlier: the
+	 * maps of the new user namespace are written through /proc, which a
+	 * process that is not dumpable may not do for its child.
+	 */
+	if (prctl(PR_SET_DUMPABLE, 0) < 0)
+		return err_sys(e, "prctl PR_SET_DUMPABLE");
+	if (r->plan->wants_pty && open_terminal(r, e) < 0)
+		return -1;
+	if (open_relays(r, e) < 0 ||
+	    bounds_watch(&r->bounds, r->loop, &r->sandbox, e) < 0)
+		return -1;
+	return sandbox_go(&r->sandbox, buf_sv(&r->warden.ca_pem), e);
+}
+
 /* pid 1, the plan and vault come up side by side; then the command executes. */
 static int start(struct run *r, char **argv, struct err *e)
 {
@@ -359,19 +377,7 @@ static int start(struct run *r, char **argv, struct err *e)
 	    warden_serve(&r->warden, steal_fd(&r->sandbox.tcp_fd),
 			 steal_fd(&r->sandbox.dns_fd), e) < 0)
 		return -1;
-	/*
-	 * No core, no ptrace by the user's other processes.  Not earlier: the
-	 * maps of the new user namespace are written through /proc, which a
-	 * process that is not dumpable may not do for its child.
-	 */
-	if (prctl(PR_SET_DUMPABLE, 0) < 0)
-		return err_sys(e, "prctl PR_SET_DUMPABLE");
-	if (r->plan->wants_pty && open_terminal(r, e) < 0)
-		return -1;
-	if (open_relays(r, e) < 0 ||
-	    bounds_watch(&r->bounds, r->loop, &r->sandbox, e) < 0)
-		return -1;
-	return sandbox_go(&r->sandbox, buf_sv(&r->warden.ca_pem), e);
+	return release(r, e);
 }
 
 /* A command that is not there is the shell's 127, not our failure. */

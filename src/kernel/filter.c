@@ -298,7 +298,8 @@ static const struct seccomp_rule agent_rules[] = {
 
 	/* The arguments are in memory, where a filter cannot see flags, or
 	 * it is a second way to make every other call: fall back. */
-	N(openat2), N(clone3), N(io_uring_setup), N(io_uring_enter), N(io_uring_register),
+	N(openat2), N(clone3), N(io_uring_setup), N(io_uring_enter),
+	N(io_uring_register),
 
 	/* mounts, old and new, and other roots */
 	R(mount), R(umount2), R(pivot_root), R(chroot), R(move_mount),
@@ -324,10 +325,11 @@ static const struct seccomp_rule agent_rules[] = {
 	R(clock_adjtime), R(adjtimex),
 
 #ifdef __x86_64__
-	C(open, open_checks), C(creat, creat_checks), A(stat), A(lstat), A(access), A(readlink),
-	A(getdents), A(rename), A(mkdir), A(rmdir), A(link), A(unlink),
-	A(symlink), C(chmod, chmod_checks), A(chown), A(lchown), A(utime), A(utimes),
-	A(futimesat), C(mknod, mknod_checks), A(poll), A(select), A(pipe),
+	C(open, open_checks), C(creat, creat_checks), A(stat), A(lstat),
+	A(access), A(readlink), A(getdents), A(rename), A(mkdir), A(rmdir),
+	A(link), A(unlink), A(symlink), C(chmod, chmod_checks), A(chown),
+	A(lchown), A(utime), A(utimes), A(futimesat),
+	C(mknod, mknod_checks), A(poll), A(select), A(pipe),
 	A(dup2), A(epoll_create), A(epoll_wait), A(eventfd), A(signalfd),
 	A(inotify_init), A(pause), A(alarm), A(fork), A(vfork), A(getpgrp),
 	A(time), A(arch_prctl),

@@ -276,7 +276,8 @@ static void plan_creation(struct builder *b)
 		const struct area *area = &b->areas[i];
 
 		if (!area->write || area->kind != AREA_NAMED ||
-		    area->source.n || area->redundant || area->identity.type != S_IFDIR)
+		    area->source.n || area->redundant ||
+		    area->identity.type != S_IFDIR)
 			continue;
 		forbid_default(b, area);
 		writes = true;

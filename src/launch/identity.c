@@ -41,7 +41,8 @@ static struct sv variable(const struct builder *b, const char *name)
 static bool usable_as_home(struct sv home)
 {
 	return !area_contains(SV("/dev"), home) &&
-	       !area_contains(SV("/proc"), home) && home.n > 1 && home.p[0] == '/' &&
+	       !area_contains(SV("/proc"), home) &&
+	       home.n > 1 && home.p[0] == '/' &&
 	       sv_find_sv(home, SV("//")) == home.n &&
 	       sv_find_sv(home, SV("/.")) == home.n && !sv_ends(home, SV("/"));
 }

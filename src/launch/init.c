@@ -341,7 +341,8 @@ _Noreturn void init_run(const struct plan *plan, const struct step *early,
 			const int stdio_fd[3])
 {
 	struct init in = {
-		.plan = plan, .groups = groups, .control_fd = control_fd, .root_fd = -1,
+		.plan = plan, .groups = groups, .control_fd = control_fd,
+		.root_fd = -1,
 		.stdio_fd = { stdio_fd[0], stdio_fd[1], stdio_fd[2] },
 		.host_dev_fd = -1, .cover_dir_fd = -1, .cover_file_fd = -1,
 		.devpts_fd = -1,

@@ -65,7 +65,8 @@ static bool keep(struct leaves *l, int dir_fd, const char *name)
 		    strcmp(l->v[i].name, name) == 0)
 			return false;
 	/* Many a file is called HEAD: these leave room for the others. */
-	fd = l->n < (*name ? LEAVES_MAX : LEAVES_MAX / 2) ? fcntl(dir_fd, F_DUPFD_CLOEXEC, 0) : -1;
+	if (l->n < (*name ? LEAVES_MAX : LEAVES_MAX / 2))
+		fd = fcntl(dir_fd, F_DUPFD_CLOEXEC, 0);
 	if (fd < 0) {
 		l->more = true;
 		return false;
