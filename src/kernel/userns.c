@@ -88,8 +88,8 @@ static int make_empty(pid_t *pid, struct err *e)
 	return fd < 0 ? err_sys(e, "open the user namespace") : fd;
 }
 
-static int write_its_maps(pid_t pid, const struct userns_map *uids,
-			  const struct userns_map *gids, struct err *e)
+int userns_map_child(pid_t pid, const struct userns_map *uids,
+		     const struct userns_map *gids, struct err *e)
 {
 	char path[32];
 	auto_fd int proc_fd = -1;
@@ -106,8 +106,8 @@ int userns_make(const struct userns_map *uids, const struct userns_map *gids,
 {
 	pid_t pid;
 	auto_fd int fd = make_empty(&pid, e);
-	/* It has ended, but is not reaped yet: its number still means it. */
-	int rc = fd < 0 ? -1 : write_its_maps(pid, uids, gids, e);
+	/* It has ended, but is not reaped yet. */
+	int rc = fd < 0 ? -1 : userns_map_child(pid, uids, gids, e);
 
 	while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
 		;

@@ -36,6 +36,10 @@ must_check int userns_write_maps(int proc_pid_fd, const struct userns_map *uids,
 				 const struct userns_map *gids,
 				 bool deny_setgroups, struct err *e);
 
+/* ... of a child of ours, that is not reaped: the number still means it. */
+must_check int userns_map_child(pid_t pid, const struct userns_map *uids,
+				const struct userns_map *gids, struct err *e);
+
 /* A descriptor of a namespace with these maps, in which nothing runs: for
  * mount_idmap().  `inside` is the id on disk, `outside` the id that is seen. */
 must_check int userns_make(const struct userns_map *uids,

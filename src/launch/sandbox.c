@@ -110,15 +110,8 @@ static int map_ids(const struct plan *plan, struct sandbox *sb, pid_t pid,
 	struct userns_map uids = userns_one(plan->uid, plan->host_uid);
 	struct userns_map gids = userns_one(plan->gid, plan->host_gid);
 	struct control_note note = { .kind = CONTROL_MAPPED };
-	char path[32];
-	auto_fd int proc_fd = -1;
 
-	/* Not reaped yet, so the number is still the child's. */
-	(void)snprintf(path, sizeof path, "/proc/%d", pid);
-	proc_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (proc_fd < 0)
-		return err_sys(e, "open %s", path);
-	if (userns_write_maps(proc_fd, &uids, &gids, false, e) < 0)
+	if (userns_map_child(pid, &uids, &gids, e) < 0)
 		return e->code == EPERM ? no_free_id(e) : -1;
 	return tell(sb, &note, SV(""), e);
 }
