@@ -23,7 +23,7 @@ void buf_put_base64(struct buf *b, struct sv v)
 	}
 }
 
-static int base64_value(char c)
+int base64_value(char c)
 {
 	if (c >= 'A' && c <= 'Z')
 		return c - 'A';

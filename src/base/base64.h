@@ -5,6 +5,8 @@
 
 #include "buf.h"
 
+/* 0 to 63; -1: no digit. */
+int base64_value(char c);
 void buf_put_base64(struct buf *b, struct sv v);
 /* Strict: padded, no white space, no stray bits.  False leaves b as it was. */
 bool buf_put_unbase64(struct buf *b, struct sv v);

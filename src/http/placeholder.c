@@ -2,6 +2,7 @@
 /* Placeholders: see placeholder.h. */
 #include "placeholder.h"
 
+#include "base64.h"
 #include "spelling.h"
 
 enum {
@@ -65,15 +66,10 @@ static bool spelled_at(struct sv in, char out[PLACEHOLDER_SIZE])
 	return true;
 }
 
+/* Of either alphabet: a placeholder is looked for, not decoded for use. */
 static int base64_digit(char c)
 {
-	if (c >= 'A' && c <= 'Z')
-		return c - 'A';
-	if (c >= 'a' && c <= 'z')
-		return c - 'a' + 26;
-	if (is_digit(c))
-		return c - '0' + 52;
-	return c == '+' || c == '-' ? 62 : c == '/' || c == '_' ? 63 : -1;
+	return base64_value(c == '-' ? '+' : c == '_' ? '/' : c);
 }
 
 /*
