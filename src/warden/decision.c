@@ -75,9 +75,14 @@ static int decide(struct warden *w, struct conn *c,
 		return -1;
 	credential_set_use(&w->credentials, &q, r, &use);
 	if (use.strayed) {
+		const struct violation v = {
+			.conn = m->conn, .id = m->id,
+			.credential = use.strayed,
+			.where = sv_str(use.where), .host = m->host,
+		};
+
 		w->violations++;
-		if (record_violation(w, m->conn, m->id, use.strayed,
-				     sv_str(use.where), m->host, e) < 0)
+		if (record_violation(w, &v, e) < 0)
 			return -1;
 	}
 	if (answer.verdict == VERDICT_ALLOW && use.usurped)
@@ -135,16 +140,18 @@ static int on_violation(struct warden *w, const struct msg_VIOLATION *m,
 			struct err *e)
 {
 	const struct conn *c = conn_find(w, m->conn);
-	const struct credential *found = NULL;
+	struct violation v = {
+		.conn = m->conn, .id = m->id, .where = m->where,
+		.host = c ? buf_sv(&c->host) : (struct sv){ 0 },
+	};
 
 	for (size_t i = 0; i < w->credentials.n; i++)
 		if (sv_eq(m->placeholder,
 			  credential_placeholder(&w->credentials.v[i])))
-			found = &w->credentials.v[i];
+			v.credential = &w->credentials.v[i];
 	/* One of another run is nobody's here, but worth a line. */
 	w->violations++;
-	return record_violation(w, m->conn, m->id, found, m->where,
-				c ? buf_sv(&c->host) : (struct sv){ 0 }, e);
+	return record_violation(w, &v, e);
 }
 
 int warden_on_edge(struct channel *c, struct msg *m, struct err *e)

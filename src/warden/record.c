@@ -145,17 +145,17 @@ int record_published(struct warden *w, uint16_t port, struct sv from,
 	return trail_commit(w->trail, e);
 }
 
-int record_violation(struct warden *w, uint32_t conn, uint32_t id,
-		     const struct credential *c, struct sv where,
-		     struct sv host, struct err *e)
+int record_violation(struct warden *w, const struct violation *v,
+		     struct err *e)
 {
 	struct json *j = begin(w, "violation");
 
-	json_put_u64(j, "conn", conn);
-	json_put_u64(j, "id", id);
-	json_put_sv(j, "secret", c ? c->rule->name : SV("?"));
-	put_bounded(j, "where", where);
-	put_bounded(j, "host", host);
+	json_put_u64(j, "conn", v->conn);
+	json_put_u64(j, "id", v->id);
+	json_put_sv(j, "secret",
+		    v->credential ? v->credential->rule->name : SV("?"));
+	put_bounded(j, "where", v->where);
+	put_bounded(j, "host", v->host);
 	json_put_str(j, "reason", "a placeholder was sent where it is never "
 				  "replaced; the value did not leave");
 	return trail_commit(w->trail, e);

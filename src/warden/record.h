@@ -24,9 +24,14 @@ must_check int record_left(struct warden *w, int count, struct sv paths,
 /* Somebody calls a published port. */
 must_check int record_published(struct warden *w, uint16_t port,
 				struct sv from, struct err *e);
-must_check int record_violation(struct warden *w, uint32_t conn, uint32_t id,
-				const struct credential *c, struct sv where,
-				struct sv host, struct err *e);
+/* A placeholder where it is never replaced. */
+struct violation {
+	uint32_t conn, id;
+	const struct credential *credential;	/* NULL: of another run */
+	struct sv where, host;
+};
+must_check int record_violation(struct warden *w, const struct violation *v,
+				struct err *e);
 must_check int record_connected(struct warden *w,
 				const struct msg_CONNECTED *m, struct err *e);
 must_check int record_done(struct warden *w, const struct msg_DONE *m,
