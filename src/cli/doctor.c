@@ -168,7 +168,7 @@ static int examine(struct buf *b, bool as_json, struct err *e)
 static int list_syscalls(const struct source_options *options, bool as_json,
 			 struct buf *b, struct err *e)
 {
-	__attribute__((cleanup(policy_free))) struct policy p = { 0 };
+	auto_policy struct policy p = { 0 };
 
 	if ((options->files_n || options->statements_n) &&
 	    source_load(options, &p, e) < 0)

@@ -12,7 +12,7 @@
 int policy_main(int argc, char **argv, struct err *e)
 {
 	static struct source_options options;
-	__attribute__((cleanup(policy_free))) struct policy p = { 0 };
+	auto_policy struct policy p = { 0 };
 	auto_buf struct buf out = buf_new(POLICY_ARENA_MAX);
 	bool json = false;
 	const struct flag_spec own[] = {

@@ -214,6 +214,7 @@ struct policy {
 };
 
 void policy_free(struct policy *p);
+#define auto_policy __attribute__((cleanup(policy_free)))
 
 /* Some allow or ask rule can match a request over TLS. */
 bool policy_needs_tls(const struct policy *p);
