@@ -14,7 +14,9 @@
 
 static const struct sv hash_key = { .p = ",\"hash\":\"", .n = 9 };
 
-bool verify_split(struct sv line, struct sv *ret_body, struct sv *ret_hash)
+/* Splits one line of a trail into what its hash covers and the hash; false
+ * when the line has not that shape. */
+static bool split(struct sv line, struct sv *ret_body, struct sv *ret_hash)
 {
 	size_t tail = hash_key.n + AUDIT_HASH_HEX + 2;
 	size_t body = line.n - tail;
@@ -65,7 +67,7 @@ int verify_trail(struct sv text, struct verdict_of_trail *ret, struct err *e)
 		if (n == text.n)
 			return err_kind(e, ERR_DENIED, "record %" PRIu64
 					" is cut short", ret->records + 1);
-		if (!verify_split(sv_head(text, n), &body, &claimed) ||
+		if (!split(sv_head(text, n), &body, &claimed) ||
 		    !has_sequence(body, ret->records + 1))
 			return err_kind(e, ERR_DENIED, "record %" PRIu64
 					" is missing or malformed",

@@ -5,10 +5,6 @@
 
 #include "trail.h"
 
-/* Splits one line of a trail into what its hash covers and the hash; false
- * when the line has not that shape. */
-bool verify_split(struct sv line, struct sv *ret_body, struct sv *ret_hash);
-
 struct verdict_of_trail {
 	uint64_t records;	/* good ones from the start */
 	bool sealed;		/* the run's end is on record, and at most what

@@ -82,7 +82,7 @@ int trust_look(struct sv path, struct sv content, enum trust *ret_trust,
 	return 0;
 }
 
-int trust_record(struct sv path, struct sv content, struct err *e)
+static int keep(struct sv path, struct sv content, struct err *e)
 {
 	auto_buf struct buf name = buf_new(NAME_MAX);
 	auto_buf struct buf temporary = buf_new(NAME_MAX);
@@ -131,7 +131,7 @@ int trust_main(int argc, char **argv, struct err *e)
 	if (!path)
 		return err_sys(e, "find %s", file);
 	if (source_read_regular(path, &content, e) < 0 ||
-	    trust_record(sv_str(path), buf_sv(&content), e) < 0)
+	    keep(sv_str(path), buf_sv(&content), e) < 0)
 		return -1;
 	buf_put_visible(&shown, sv_str(path));
 	(void)printf("trusted, as it is now: %.*s\n", SV_FMT(buf_sv(&shown)));

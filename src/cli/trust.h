@@ -18,6 +18,5 @@ enum trust { TRUST_NONE = 0, TRUST_CHANGED, TRUST_HOLDS };
 /* path is the file's real path.  *ret_trust is TRUST_NONE on failure too. */
 must_check int trust_look(struct sv path, struct sv content,
 			  enum trust *ret_trust, struct err *e);
-must_check int trust_record(struct sv path, struct sv content, struct err *e);
 
 #endif

@@ -147,16 +147,11 @@ enum chunked_result chunked_next(struct chunked *c, struct sv *in,
 	return c->state == END ? CHUNKED_END : CHUNKED_BAD;
 }
 
-void chunked_put_size(struct buf *b, size_t n)
-{
-	buf_printf(b, "%zx\r\n", n);
-}
-
 void chunked_put(struct buf *b, struct sv data)
 {
 	if (data.n == 0)
 		return;
-	chunked_put_size(b, data.n);
+	buf_printf(b, "%zx\r\n", data.n);
 	buf_put(b, data);
 	buf_put(b, SV("\r\n"));
 }

@@ -39,8 +39,6 @@ must_check enum chunked_result chunked_next(struct chunked *c, struct sv *in,
 
 /* One whole chunk; nothing for empty data, which would end the body. */
 void chunked_put(struct buf *b, struct sv data);
-/* Only "size CRLF"; data and CRLF follow.  n > 0. */
-void chunked_put_size(struct buf *b, size_t n);
 void chunked_put_last(struct buf *b);
 
 #endif

@@ -9,7 +9,8 @@
 static const char *const words[STEP_KINDS] = { PLAN_STEPS(STEP_WORD) };
 #undef STEP_WORD
 
-const char *step_word(enum step_kind kind)
+/* The word that --explain prints. */
+static const char *word_of(enum step_kind kind)
 {
 	return kind < STEP_KINDS && words[kind] ? words[kind] : "?";
 }
@@ -22,13 +23,13 @@ static bool is_policys(const struct step *s)
 void step_context(const struct step *s, struct err *e)
 {
 	if (s->target.n && is_policys(s))
-		(void)err_ctx(e, "%s %.*s (%.*s)", step_word(s->kind),
+		(void)err_ctx(e, "%s %.*s (%.*s)", word_of(s->kind),
 			      SV_FMT(s->target), SV_FMT(s->why));
 	else if (s->target.n)
-		(void)err_ctx(e, "%s %.*s", step_word(s->kind),
+		(void)err_ctx(e, "%s %.*s", word_of(s->kind),
 			      SV_FMT(s->target));
 	else
-		(void)err_ctx(e, "%s", step_word(s->kind));
+		(void)err_ctx(e, "%s", word_of(s->kind));
 }
 
 /* What a file has in it is not part of its line. */
@@ -45,7 +46,7 @@ static void print_line(const struct step *s, size_t index, struct buf *b)
 {
 	struct sv source = shown_source(s);
 
-	buf_printf(b, "%3zu  %-12s", index, step_word(s->kind));
+	buf_printf(b, "%3zu  %-12s", index, word_of(s->kind));
 	if (s->kind == STEP_BIND)
 		buf_puts(b, s->flags & STEP_WRITE ? "write " : "read  ");
 	buf_put_visible(b, s->target);
@@ -68,7 +69,7 @@ static void print_object(const struct step *s, struct json *j)
 	struct sv source = shown_source(s);
 
 	json_open(j, '{');
-	json_put_str(j, "step", step_word(s->kind));
+	json_put_str(j, "step", word_of(s->kind));
 	if (s->target.n)
 		json_put_sv(j, "target", s->target);
 	if (source.n)

@@ -6,8 +6,6 @@
 #include "err.h"
 #include "plan.h"
 
-/* The word that --explain prints. */
-const char *step_word(enum step_kind kind);
 /* Puts what was being done in front of an error's message. */
 void step_context(const struct step *s, struct err *e);
 

@@ -33,7 +33,8 @@ enum {
 	WALK_CLOCK_EVERY = 1024,
 };
 
-int walk_refuse(struct walk *w, const char *what, struct err *e)
+/* Past a budget: the rest of w->root would be shown unseen. */
+static int refuse(struct walk *w, const char *what, struct err *e)
 {
 	return err_kind(e, ERR_LIMIT, "%.*s (%.*s) has %s to look through for "
 			"dot-files; grant smaller directories, or run in one",
@@ -43,7 +44,7 @@ int walk_refuse(struct walk *w, const char *what, struct err *e)
 int walk_cover(struct walk *w, struct sv path, struct sv why, struct err *e)
 {
 	if (++w->covers > WALK_COVERS_MAX)
-		return walk_refuse(w, "too many entries to hide", e);
+		return refuse(w, "too many entries to hide", e);
 	builder_mount(w->b, STEP_COVER, builder_dup(w->b, path), why)->flags =
 		STEP_OPTIONAL;
 	return 0;
@@ -136,10 +137,9 @@ static int walk_entry(struct walk *w, int dir_fd, struct walk_entry *entry,
 	int masked;
 
 	if (++w->entries > WALK_ENTRIES_MAX)
-		return walk_refuse(w, "more than four million entries", e);
+		return refuse(w, "more than four million entries", e);
 	if (w->entries % WALK_CLOCK_EVERY == 0 && loop_now_ms() > w->until_ms)
-		return walk_refuse(w, "more than ten seconds' worth of entries",
-				   e);
+		return refuse(w, "more than ten seconds' worth of entries", e);
 	if (look & LOOK_SOCKETS) {
 		int below = walk_guard_unsearched(w, entry, look, e);
 
@@ -179,7 +179,7 @@ static int walk_name(struct walk *w, DIR *dir, const struct dirent *d,
 	int rc;
 
 	if (length + 2 > sizeof w->path - n)
-		return walk_refuse(w, "paths that are too long", e);
+		return refuse(w, "paths that are too long", e);
 	if (n > 1)
 		w->path[w->path_n++] = '/';
 	memcpy(w->path + w->path_n, d->d_name, length + 1);
@@ -204,7 +204,7 @@ static int walk_dir(struct walk *w, int dir_fd, unsigned look, struct err *e)
 	if (!dir)
 		return err_kind(e, ERR_LIMIT, "out of memory");
 	if (++w->depth > WALK_DEPTH_MAX)
-		return walk_refuse(w, "directories that are too deep", e);
+		return refuse(w, "directories that are too deep", e);
 	while ((d = dir_next(dir)) != NULL)
 		if (walk_name(w, dir, d, look, e) < 0)
 			return -1;

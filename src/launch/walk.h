@@ -40,8 +40,6 @@ struct walk_entry {
 	const struct area *area;	/* that has this very path, or NULL */
 };
 
-/* Past a budget: the rest of w->root would be shown unseen. */
-must_check int walk_refuse(struct walk *w, const char *what, struct err *e);
 /* path, which is copied, shows nothing; why is borrowed. */
 must_check int walk_cover(struct walk *w, struct sv path, struct sv why,
 			  struct err *e);

@@ -25,7 +25,9 @@ bool match_host(struct sv pattern, struct sv host)
 	return host.n > pattern.n && sv_ends(host, pattern);
 }
 
-bool match_path(struct sv pattern, struct sv path)
+/* Segment by segment: `*` one segment, `**` any number.  An encoded slash (%2F)
+ * in path is inside its segment here; match_request() tries both. */
+static bool match_path(struct sv pattern, struct sv path)
 {
 	return urlpattern_match(pattern, path);
 }

@@ -39,8 +39,5 @@ const struct reach *match_reach(const struct policy *p, struct sv host,
 
 /* Label by label; the pattern is "*", "*.suffix" or a name. */
 bool match_host(struct sv pattern, struct sv host);
-/* Segment by segment: `*` one segment, `**` any number.  An encoded slash
- * (%2F) in path is inside its segment here; match_request() tries both. */
-bool match_path(struct sv pattern, struct sv path);
 
 #endif

@@ -40,19 +40,20 @@ static const struct word_info table[] = {
 	{ { 0 }, NULL, NULL, false },
 };
 
-const struct word_info *words_at(size_t i)
+/* The last one, whose name is empty, for what is behind it. */
+static const struct word_info *info_at(size_t i)
 {
 	return &table[i < countof(table) ? i : countof(table) - 1];
 }
 
 const char *policy_word(size_t i)
 {
-	return words_at(i)->name.p;
+	return info_at(i)->name.p;
 }
 
 const char *policy_form(size_t i)
 {
-	return words_at(i)->form;
+	return info_at(i)->form;
 }
 
 static const struct word_info *find(struct sv name)

@@ -21,9 +21,6 @@ struct word_info {
 	bool may_be_optional;	/* `word? ...` */
 };
 
-/* The word behind index i; its name is empty behind the last. */
-const struct word_info *words_at(size_t i);
-
 /* Parses one statement into *p. */
 must_check int words_apply(struct statement *s, struct policy *p,
 			   struct err *e);

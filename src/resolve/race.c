@@ -8,7 +8,8 @@
 
 #include "own.h"
 
-const char *race_reason(int error)
+/* For people: "connection refused". */
+static const char *reason_of(int error)
 {
 	switch (error) {
 	case ECONNREFUSED: return "connection refused";
@@ -27,7 +28,8 @@ const char *race_reason(int error)
 	}
 }
 
-void race_tune(int fd)
+/* The options of every TCP connection to an origin. */
+static void tune(int fd)
 {
 	static const struct { int level, name, value; } options[] = {
 		{ IPPROTO_TCP, TCP_NODELAY, 1 },
@@ -100,7 +102,7 @@ static int lane_start(struct race *r, struct race_lane *lane, size_t which)
 
 	if (fd < 0)
 		return errno;
-	race_tune(fd);
+	tune(fd);
 	if (connect(fd, (struct sockaddr *)&to, n) < 0 && errno != EINPROGRESS)
 		return errno;
 	lane->address = which;
@@ -125,7 +127,7 @@ static void advance(struct race *r)
 		r->why = why;
 	}
 	if (!is_under_way(r))
-		finish(r, -1, NULL, race_reason(r->why));
+		finish(r, -1, NULL, reason_of(r->why));
 }
 
 static void on_ready(struct watch *w, uint32_t events)

@@ -47,9 +47,4 @@ void race_start(struct race *r, struct loop *l, const struct addresses *to,
 /* Closes what is under way; accepts a zeroed or finished race. */
 void race_cancel(struct race *r);
 
-/* The options of every TCP connection to an origin. */
-void race_tune(int fd);
-/* For people: "connection refused". */
-const char *race_reason(int error);
-
 #endif
