@@ -2,6 +2,8 @@
 /* Files that may have more names than are known: see linked.h. */
 #include "linked.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 
 #include "area.h"
@@ -79,8 +81,15 @@ static bool is_repeated(const struct linked_files *l, size_t index)
 	return false;
 }
 
+static int unseen(const struct step *step, const char *what, struct err *e)
+{
+	return err_kind(e, ERR_POLICY, "%.*s is guarded, and what is in it may "
+			"have other names, but %s; a `write` of that path lifts "
+			"the guard", SV_FMT(step->target), what);
+}
+
 /* What lies in a guarded directory, few files as a rule: hooks, an editor's
- * tasks.  Takes dir_fd. */
+ * tasks.  Takes dir_fd, which may be none: then errno says why. */
 static int note_guarded_dir(struct linked_files *l, const struct step *step,
 			    int dir_fd, unsigned depth, struct err *e)
 {
@@ -88,28 +97,31 @@ static int note_guarded_dir(struct linked_files *l, const struct step *step,
 	auto_dir DIR *dir = dir_take(&taken_fd);
 	const struct dirent *d;
 
+	if (!dir && (errno == ENOENT || errno == ENOTDIR || errno == ELOOP))
+		return 0;	/* replaced meanwhile: the mount will say so */
 	if (!dir)
-		return err_kind(e, ERR_LIMIT, "out of memory");
-	while (depth < GUARD_DEPTH_MAX && (d = dir_next(dir)) != NULL) {
+		return unseen(step, "a directory there cannot be read", e);
+	if (depth == GUARD_DEPTH_MAX)
+		return unseen(step, "it is too deep to be looked through", e);
+	while ((d = dir_next(dir)) != NULL) {
 		struct linked file = {
 			.kind = STEP_GUARD, .path = step->target,
 			.why = step->why,
 		};
-		int fd;
 
 		if (d->d_type == DT_LNK ||
 		    path_identify_at(dir_fd, d->d_name, &file.id) < 0)
 			continue;
-		fd = file.id.type != S_IFDIR ? -1 :
-		     openat(dir_fd, d->d_name, O_RDONLY | O_DIRECTORY |
-			    O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
-		if (fd >= 0 &&
-		    note_guarded_dir(l, step, fd, depth + 1, e) < 0)
+		if (file.id.type == S_IFDIR &&
+		    note_guarded_dir(l, step, openat(
+			    dir_fd, d->d_name, O_RDONLY | O_DIRECTORY |
+			    O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK), depth + 1,
+				     e) < 0)
 			return -1;
 		if (has_other_names(&file.id) && note(l, &file, e) < 0)
 			return -1;
 	}
-	return 0;
+	return errno ? unseen(step, "a directory there cannot be read", e) : 0;
 }
 
 static int note_mount(struct linked_files *l, size_t index, struct err *e)
@@ -129,7 +141,8 @@ static int note_mount(struct linked_files *l, size_t index, struct err *e)
 	    sv_eq(step->why, SV(GUARDED_BY_DEFAULT))) {
 		fd = path_open_exact(AT_FDCWD, step->target, O_RDONLY |
 				     O_DIRECTORY | O_NONBLOCK, e);
-		return fd < 0 ? 0 : note_guarded_dir(l, step, fd, 0, e);
+		errno = fd < 0 ? e->code : 0;
+		return note_guarded_dir(l, step, fd, 0, e);
 	}
 	if (!has_other_names(&file.id))
 		return 0;

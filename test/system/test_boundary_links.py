@@ -5,6 +5,8 @@ import subprocess
 
 import pytest
 
+from conftest import IS_ROOT
+
 WRITE = ["--write", "."]
 
 
@@ -116,6 +118,23 @@ def test_more_than_can_be_looked_through_is_refused(stockade):
     assert stockade.sh("echo ran").ok().out == "ran\n"
     subprocess.run(["rm", "-r", str(stockade.cwd / "node_modules")],
                    check=True)
+
+
+def test_a_guarded_directory_that_cannot_be_read_is_refused(stockade):
+    """Who is root reads it."""
+    closed = stockade.cwd / ".vscode" / "closed"
+    closed.mkdir(parents=True)
+    closed.chmod(0)
+    done = stockade.sh("echo ran", flags=WRITE)
+    if IS_ROOT:
+        assert done.ok().out == "ran\n"
+    else:
+        assert done.status == 125 and done.out == ""
+        assert ".vscode is guarded" in done.err and "`write`" in done.err
+        assert stockade.sh("echo ran", flags=[
+            *WRITE, "--write", ".vscode"]).ok().out == "ran\n"
+    closed.chmod(0o755)
+    assert stockade.sh("echo ran", flags=WRITE).ok().out == "ran\n"
 
 
 def test_explain_says_why(stockade):
