@@ -44,7 +44,10 @@ static int refuse(struct walk *w, const char *what, struct err *e)
 int walk_cover(struct walk *w, struct sv path, struct sv why, struct err *e)
 {
 	if (++w->covers > WALK_COVERS_MAX)
-		return refuse(w, "too many entries to hide", e);
+		return err_kind(e, ERR_LIMIT, "%.*s (%.*s): more than %d names "
+				"would have to be hidden; grant smaller "
+				"directories, or run in one", SV_FMT(path),
+				SV_FMT(why), WALK_COVERS_MAX);
 	builder_mount(w->b, STEP_COVER, builder_dup(w->b, path), why)->flags =
 		STEP_OPTIONAL;
 	return 0;
