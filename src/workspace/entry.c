@@ -238,7 +238,7 @@ int entry_has_foreign_notes(int fd, struct err *e)
 	return 0;
 }
 
-int entry_attributes(int fd, struct buf *ret, struct err *e)
+static int put_attributes(int fd, bool notes, struct buf *ret, struct err *e)
 {
 	static char names[NAMES_MAX];
 	size_t n;
@@ -249,11 +249,21 @@ int entry_attributes(int fd, struct buf *ret, struct err *e)
 		struct sv name = sv_str(at);
 
 		if ((sv_starts(name, SV("user.")) &&
-		     !sv_starts(name, SV(NOTES))) ||
+		     (notes || !sv_starts(name, SV(NOTES)))) ||
 		    sv_starts(name, SV("system.posix_acl_"))) {
 			buf_put(ret, name);
 			buf_putc(ret, 0);
 		}
 	}
 	return buf_check(ret, "the attributes", e);
+}
+
+int entry_attributes(int fd, struct buf *ret, struct err *e)
+{
+	return put_attributes(fd, false, ret, e);
+}
+
+int entry_all_attributes(int fd, struct buf *ret, struct err *e)
+{
+	return put_attributes(fd, true, ret, e);
 }

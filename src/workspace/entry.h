@@ -44,5 +44,7 @@ bool entry_is_opaque(int fd);
 must_check int entry_has_foreign_notes(int fd, struct err *e);
 /* Those that are a user's, by name, joined by NULs; -1 with *e. */
 must_check int entry_attributes(int fd, struct buf *ret, struct err *e);
+/* ... and the kernel's notes. */
+must_check int entry_all_attributes(int fd, struct buf *ret, struct err *e);
 
 #endif

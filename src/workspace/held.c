@@ -15,7 +15,7 @@
 #include "seen.h"
 
 enum { META_VERSION = 2, META_MAX = 8 << 20 };
-#define META "meta"
+#define META HELD_META
 #define DIRECTORY (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 
 static bool is_id(struct sv id)
@@ -112,7 +112,17 @@ int held_add(struct held *h, const struct held_tree *from, struct err *e)
 	return tree->path.p && tree->only.p ? 0 : err_kind(e, ERR_LIMIT, "out of memory");
 }
 
+int held_take(int store_fd, const char *id, struct held *ret, struct err *e)
+{
+	return begin(store_fd, id, ret, e) < 0 ? -1 : open_it(ret, e);
+}
+
 int held_write(struct held *h, struct err *e)
+{
+	return held_write_in(h, h->fd, e);
+}
+
+int held_write_in(const struct held *h, int dir_fd, struct err *e)
 {
 	auto_buf struct buf text = buf_new(META_MAX);
 	auto_fd int fd = -1;
@@ -128,13 +138,13 @@ int held_write(struct held *h, struct err *e)
 	}
 	if (buf_check(&text, "the list of trees", e) < 0)
 		return -1;
-	fd = openat(h->fd, META ".new", O_WRONLY | O_CREAT | O_EXCL |
+	fd = openat(dir_fd, META ".new", O_WRONLY | O_CREAT | O_EXCL |
 		    O_CLOEXEC, 0600);
 	if (fd < 0)
 		return err_sys(e, "note what run %s holds", h->id);
 	if (io_write_all(fd, buf_sv(&text), e) < 0)
 		return -1;
-	if (renameat(h->fd, META ".new", h->fd, META) < 0)
+	if (renameat(dir_fd, META ".new", dir_fd, META) < 0)
 		return err_sys(e, "note what run %s holds", h->id);
 	return 0;
 }

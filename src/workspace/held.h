@@ -8,6 +8,7 @@
  *	STORE/ID/seen		what an apply of ours has touched (seen.c)
  *	STORE/NAME/last		of a kept one, its last run (last.c)
  *
+ * While a run of `limit workspace` lasts, its changes are elsewhere (carry.h).
  * A run holds a lock on its directory while it lasts, and leaves the directory
  * only when there is a change in it.
  */
@@ -20,6 +21,8 @@
 #include "path.h"
 
 enum { HELD_ID_MAX = 32, HELD_TREES_MAX = 1024, HELD_ARENA_MAX = 512 << 20 };
+
+#define HELD_META "meta"
 
 struct held_tree {
 	struct sv path;		/* absolute, on the host */
@@ -60,6 +63,13 @@ must_check int held_add(struct held *h, const struct held_tree *tree,
 			struct err *e);
 /* From now on it is a run that may hold something. */
 must_check int held_write(struct held *h, struct err *e);
+
+/* The same in another directory, which is to become part of it (carry.h). */
+must_check int held_write_in(const struct held *h, int dir_fd, struct err *e);
+/* Locks it and nothing else, whatever is in it; ERR_POLICY when somebody has it,
+ * or it is gone.  Also after a failure: held_close(). */
+must_check int held_take(int store_fd, const char *id, struct held *ret,
+			 struct err *e);
 
 /* last.c: the name of a kept one, rather than a run's? */
 static inline bool held_is_name(const char *id)
