@@ -45,7 +45,8 @@ _stockade() {
 		return ;;
 	--limit)
 		mapfile -t COMPREPLY < <(compgen -W "time memory swap \
-			processes cpu io files file-size disk output" -- "$cur")
+			processes cpu io files file-size disk output
+			workspace" -- "$cur")
 		return ;;
 	--workspace)
 		mapfile -t COMPREPLY < <(compgen -W "direct overlay" -- "$cur")

@@ -11,6 +11,7 @@
 #include <stdio.h>
 
 #include "limit.h"
+#include "tmpfs.h"
 
 static int try_one(enum limit_kind kind, uint64_t value, struct sv text,
 		   char *note, struct err *e)
@@ -59,6 +60,15 @@ int doctor_try_cpu(char *note, struct err *e)
 int doctor_try_io(char *note, struct err *e)
 {
 	return try_one(LIMIT_IO, 64 << 20, SV("limit io"), note, e);
+}
+
+int doctor_try_workspace(char *note, struct err *e)
+{
+	if (tmpfs_check_attributes(e) < 0)
+		return -1;
+	(void)snprintf(note, DOCTOR_NOTE_MAX, "tmpfs with user attributes, for "
+		       "`workspace overlay`");
+	return 0;
 }
 
 int doctor_try_others(char *note, struct err *e)

@@ -458,6 +458,8 @@ const struct doctor_try doctor_tries[] = {
 	{ "limit io", false, DOCTOR_SELF, doctor_try_io,
 	  "control groups of version 2 whose io controller this user has; "
 	  DELEGATED },
+	{ "limit workspace", false, DOCTOR_SELF, doctor_try_workspace,
+	  NEWER " (6.6)" },
 	{ "other limits", false, DOCTOR_SELF, doctor_try_others, NULL },
 	{ 0 },
 };

@@ -29,6 +29,7 @@ int doctor_try_memory(char *note, struct err *e);
 int doctor_try_processes(char *note, struct err *e);
 int doctor_try_cpu(char *note, struct err *e);
 int doctor_try_io(char *note, struct err *e);
+int doctor_try_workspace(char *note, struct err *e);
 int doctor_try_others(char *note, struct err *e);
 
 /* Ended by a NULL name. */

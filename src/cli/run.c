@@ -257,13 +257,20 @@ static int open_store(struct run *r, struct err *e)
 /* Where this run's changes are held, under its name. */
 static int open_held(struct run *r, struct err *e)
 {
+	int fd;
+
 	if (r->policy.workspace != WORKSPACE_OVERLAY)
 		return 0;
 	if (run_record_name(&r->record, e) < 0)
 		return -1;
 	r->record.kept = r->policy.keep;
-	return run_held_begin(&r->held, r->record.id, r->policy.keep, &r->input,
-			      e);
+	if (run_held_begin(&r->held, r->record.id, r->policy.keep, &r->input,
+			   e) < 0)
+		return -1;
+	if (!r->plan->limits.by_kind[LIMIT_WORKSPACE].set)
+		return 0;
+	fd = sandbox_layers(&r->sandbox, r->plan, e);
+	return fd < 0 ? -1 : run_held_limit(&r->held, fd, &r->input, e);
 }
 
 static int explain(struct run *r, char **argv, bool json, struct err *e)
@@ -336,6 +343,7 @@ static int release(struct run *r, struct err *e)
 	if (r->plan->wants_pty && open_terminal(r, e) < 0)
 		return -1;
 	if (open_relays(r, e) < 0 ||
+	    run_held_guard(&r->held, r->sandbox.pidfd, e) < 0 ||
 	    bounds_watch(&r->bounds, r->loop, &r->sandbox, e) < 0)
 		return -1;
 	return sandbox_go(&r->sandbox, buf_sv(&r->warden.ca_pem), e);
@@ -419,8 +427,9 @@ static void record_failure(struct run *r, const struct err *why)
 static int run(struct run *r, char **argv, struct err *e)
 {
 	struct supervision s;
+	struct err other;
 	struct sv limit;
-	int status;
+	int status, rc;
 
 	if (supervise_signals(&s, e) < 0)
 		return -1;
@@ -450,9 +459,13 @@ static int run(struct run *r, char **argv, struct err *e)
 	end_sandbox(r);
 	/* Nobody writes any more; that pid 1 still has the overlay mounted is in
 	 * nobody's way, and only a kept one's next run waits for it. */
-	run_held_end(&r->held);
+	rc = run_held_end(&r->held, e);
 	limit = tell_limit(r, s.timed_out, &status);
-	if (run_record_end(&r->record, &r->warden, status, limit, e) < 0)
+	if (run_record_end(&r->record, &r->warden, status, limit, &other) < 0) {
+		*e = other;
+		return -1;
+	}
+	if (rc < 0)
 		return -1;
 	tell_denials(r);
 	/* What an overlay holds is named by `apply`. */

@@ -2,52 +2,21 @@
 /* What a run holds: see run_held.h. */
 #include "run_held.h"
 
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
 #include <stdio.h>
 #include <sys/file.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
-#include "apply.h"
+#include "carry.h"
+#include "changes.h"
 #include "complaint.h"
 #include "entry.h"
-#include "held_record.h"
 #include "own.h"
 #include "run_dir.h"
 #include "seen.h"
-
-/* Told whoever asked for something else. */
-int run_held_recover_in(int store_fd, struct err *e)
-{
-	char id[HELD_ID_MAX], run[HELD_ID_MAX];
-
-	switch (apply_recover(store_fd, id, e)) {
-	case APPLY_NOTHING:
-		return 0;
-	case APPLY_COMPLETED:
-		complain("", "an apply that was interrupted is completed now",
-			 false);
-		return 0;
-	case APPLY_UNDONE:
-		complain("", "an apply that was interrupted is undone now",
-			 false);
-		return held_last(store_fd, id, run, e) < 0 ? -1 :
-		       held_record_undone(run, SV("the apply was interrupted"),
-					  e);
-	default:
-		return -1;
-	}
-}
-
-int run_held_recover(struct err *e)
-{
-	auto_fd int store_fd = -1;
-	struct err none;
-
-	/* Where nothing was ever held, there is nothing to be done. */
-	if (run_state_open(HELD_STORE, false, &store_fd, &none) < 0 ||
-	    !journal_is_there(store_fd))
-		return 0;
-	return run_held_recover_in(store_fd, e);
-}
 
 /* The launch refuses symbolic links: the name that it has in truth. */
 static int find_path(struct run_held *r, struct err *e)
@@ -129,6 +98,38 @@ int run_held_begin(struct run_held *r, const char *id, struct sv keep,
 	return 0;
 }
 
+/* Told now, rather than when the run has ended and nothing can be held. */
+static int check_room(const struct run_held *r, struct err *e)
+{
+	struct statvfs there, layers;
+	uint64_t room, size;
+
+	if (fstatvfs(r->held.fd, &there) < 0 ||
+	    fstatvfs(r->layers_fd, &layers) < 0)
+		return err_sys(e, "ask how much room there is");
+	room = (uint64_t)there.f_bavail * there.f_frsize;
+	size = (uint64_t)layers.f_blocks * layers.f_frsize;
+	if (room >= size)
+		return 0;
+	return err_kind(e, ERR_LIMIT, "the state directory's file system has "
+			"room for %" PRIu64 "M, and `limit workspace` lets the "
+			"run hold %" PRIu64 "M", room >> 20, size >> 20);
+}
+
+int run_held_limit(struct run_held *r, int layers_fd, struct launch_input *in,
+		   struct err *e)
+{
+	r->layers_fd = layers_fd;
+	in->layers_fd = layers_fd;
+	if (check_room(r, e) < 0 || carry_begin(&r->held, r->id, e) < 0)
+		return -1;
+	if (!r->again || carry_in(&r->held, layers_fd, e) == 0)
+		return 0;
+	return e->code == ENOSPC ?
+		       err_ctx(e, "what is held already has to have room in "
+			       "`limit workspace`") : -1;
+}
+
 int run_held_note(struct run_held *r, const struct plan *plan, pid_t pid,
 		  struct err *e)
 {
@@ -150,7 +151,40 @@ int run_held_note(struct run_held *r, const struct plan *plan, pid_t pid,
 				     tree.path, tree.ino, tree.only }, e) < 0)
 			return -1;
 	}
-	return held_write(&r->held, e);
+	/* What is in memory is not held yet. */
+	return r->layers_fd >= 0 ? 0 : held_write(&r->held, e);
+}
+
+/* In the reaper, which has no standard descriptors: nothing is told. */
+static void carry_after_us(const void *arg)
+{
+	struct run_held r = *(const struct run_held *)arg;
+	struct pollfd gone = { .fd = r.pidfd, .events = POLLIN };
+	struct err ignored;
+
+	/* Nothing inside writes any more when its pid 1 is dead. */
+	while (poll(&gone, 1, -1) < 0 && errno == EINTR)
+		;
+	/* We may have been killed late. */
+	if (!carry_is_pending(r.store_fd, r.held.id) ||
+	    carry_out(&r.held, r.layers_fd, &ignored) < 0)
+		return;
+	if (changes_any(&r.held, &ignored) == 0)
+		(void)!held_remove(&r.held, &ignored);
+	else
+		(void)!seen_note_directories(&r.held, &ignored);
+}
+
+int run_held_guard(struct run_held *r, int pidfd, struct err *e)
+{
+	const int keep[] = { r->store_fd, r->held.fd, r->layers_fd, pidfd };
+
+	if (r->layers_fd < 0)
+		return 0;
+	r->pidfd = pidfd;
+	return reaper_start_job(&r->reaper, &(struct reaper_job){
+				.keep = keep, .n = countof(keep),
+				.undo = carry_after_us, .arg = r }, e);
 }
 
 void run_held_explain(const struct run_held *r, struct err *e)
@@ -189,39 +223,79 @@ static void sync_it(const struct held *h)
 			 strerror(errno), false);
 }
 
-/* Not closed yet: until the run's last record is written, nobody else may write
- * to its trail. */
-void run_held_end(struct run_held *r)
+/* Only what is on the disk is held. */
+static int carry(struct run_held *r, struct err *e)
 {
-	struct err e;
-	int any;
+	struct err ignored;
 
-	if (!r->is_open)
-		return;
-	any = changes_any(&r->held, &e);
+	if (r->layers_fd < 0 || carry_out(&r->held, r->layers_fd, e) == 0)
+		return 0;
+	if (carry_is_whole(&r->held))
+		return err_ctx(e, "what run %s holds is on the disk, but not in "
+			       "its place yet, which the next stockade tries "
+			       "again", r->id);
+	(void)!(r->again ? carry_forget(&r->held, &ignored) :
+			   held_remove(&r->held, &ignored));
+	return err_ctx(e, "nothing that run %s has changed is held: carry it "
+		       "out of memory", r->id);
+}
+
+static void say(struct run_held *r)
+{
+	char text[200];
+	struct err e;
+	int any = changes_any(&r->held, &e);
+
 	if (any == 0) {
 		remove_it(r);
-	} else {
-		char text[200];
-
-		remove_work(&r->held);
-		if (any > 0 && seen_note_directories(&r->held, &e) < 0)
-			any = -1;
-		sync_it(&r->held);
-		tell(&r->held, text, sizeof text);
-		if (any < 0)
-			complain("what was held cannot be compared: ", e.msg,
-				 false);
-		complain("", text, false);
+		return;
 	}
+	remove_work(&r->held);
+	if (any > 0 && seen_note_directories(&r->held, &e) < 0)
+		any = -1;
+	sync_it(&r->held);
+	tell(&r->held, text, sizeof text);
+	if (any < 0)
+		complain("what was held cannot be compared: ", e.msg, false);
+	complain("", text, false);
+}
+
+/* Not closed yet: until the run's last record is written, nobody else may write
+ * to its trail. */
+int run_held_end(struct run_held *r, struct err *e)
+{
+	bool nothing;
+	int rc;
+
+	if (!r->is_open)
+		return 0;
+	/* Most often; it spares a wait for the disk. */
+	nothing = r->layers_fd >= 0 && !r->again &&
+		  carry_is_empty(&r->held, r->layers_fd);
+	rc = nothing ? 0 : carry(r, e);
+	reaper_dismiss(&r->reaper);
+	close_fd(&r->layers_fd);
+	if (nothing)
+		remove_it(r);
+	else if (rc == 0)
+		say(r);
 	r->is_open = false;
+	return rc;
 }
 
 void run_held_fini(struct run_held *r)
 {
-	if (r->is_open && r->held.fd >= 0 && !r->again)
-		remove_it(r);
+	struct err ignored;
+
+	if (r->is_open && r->held.fd >= 0) {
+		if (!r->again)
+			remove_it(r);
+		else if (r->layers_fd >= 0)
+			(void)!carry_forget(&r->held, &ignored);
+	}
 	r->is_open = false;
+	reaper_dismiss(&r->reaper);
+	close_fd(&r->layers_fd);
 	held_close(&r->held);
 	close_fd(&r->store_fd);
 }

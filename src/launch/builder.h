@@ -94,10 +94,13 @@ must_check int overlay_plan(struct builder *b, struct err *e);
 must_check int idmap_plan(struct builder *b, struct err *e);
 /* When all mounts are known: with `limit io`, the disks below them. */
 must_check int limits_plan_io(struct builder *b, struct err *e);
+/* Of plan_new(): with `limit workspace`, where what is held is made (layers.c). */
+void layers_plan(struct builder *b);
 /* With `workspace overlay`: */
 bool overlay_is_asked(const struct builder *b);
 /* An OVERLAY by root, who gives pid 1 the whole mount: both layers show the
  * owners through userns_fd. */
-must_check int overlay_mapped(struct step *s, int userns_fd, struct err *e);
+must_check int overlay_mapped(const struct builder *b, struct step *s,
+			      int userns_fd, struct err *e);
 
 #endif

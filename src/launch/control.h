@@ -22,6 +22,7 @@ enum control_kind {
 	CONTROL_SIGNAL,		/* value */
 	CONTROL_CALL,		/* a TCP socket, please; value is its family */
 	/* from pid 1 */
+	CONTROL_LAYERS,		/* descriptor: the tmpfs of layers.c */
 	CONTROL_NETWORK,	/* descriptors: TCP, DNS */
 	CONTROL_PTY,		/* descriptor: the pty's master */
 	CONTROL_RUNNING,

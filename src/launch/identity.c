@@ -198,17 +198,17 @@ static int owner_userns(struct owners *owners, struct plan *plan,
 	return fd;
 }
 
-static int idmap_step(struct owners *owners, struct plan *plan,
+static int idmap_step(struct owners *owners, const struct builder *b,
 		      const struct area *area, struct step *s, struct err *e)
 {
-	int userns_fd = owner_userns(owners, plan, area, e);
+	int userns_fd = owner_userns(owners, b->plan, area, e);
 	auto_fd int fd = userns_fd < 0 || s->kind == STEP_OVERLAY ? -1 :
 			 path_open_exact(AT_FDCWD, s->source, O_PATH, e);
 	auto_fd int tree_fd = -1;
 	struct path_identity now;
 
 	if (userns_fd >= 0 && s->kind == STEP_OVERLAY)
-		return overlay_mapped(s, userns_fd, e);
+		return overlay_mapped(b, s, userns_fd, e);
 	if (fd < 0 || path_identify(fd, &now, e) < 0)
 		return -1;
 	if (!path_same(&now, &s->identity))
@@ -248,7 +248,7 @@ int idmap_plan(struct builder *b, struct err *e)
 		if (!area || area->kind == AREA_SYSTEM ||
 		    (area->source.n && !area->identity.ino))
 			continue;
-		if (idmap_step(&owners, b->plan, area, s, e) < 0)
+		if (idmap_step(&owners, b, area, s, e) < 0)
 			return err_ctx(e, "%.*s", SV_FMT(s->target));
 	}
 	return 0;

@@ -25,6 +25,8 @@ struct init {
 	int host_dev_fd;
 	int cover_dir_fd, cover_file_fd;
 	int devpts_fd;
+	int layers_fd;		/* what is held is here: layers.c */
+	bool layers_shown;	/* ... and has a name for the builder */
 	struct pty pty;
 	int ca_fd, bundle_fd;	/* this run's certificate goes there */
 	const char *ca;		/* PEM, while STEP_CERTIFICATE runs */
@@ -90,6 +92,11 @@ must_check int confinement_narrow(const struct init *in, struct err *e);
 /* limit.c */
 INIT_STEP(limits_enter);
 INIT_STEP(limits_note);
+/* layers.c */
+must_check int layers_new(const struct plan *plan, struct err *e);
+INIT_STEP(layers_make);
+/* Before s, an OVERLAY of pid 1's, is made: its layers are there. */
+INIT_STEP(layers_show);
 /* thread.c */
 INIT_STEP(thread_start);
 INIT_STEP(thread_join);

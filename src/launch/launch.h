@@ -73,6 +73,10 @@ struct launch_input {
 	 * in its own (overlay.c).  NULL: as above. */
 	const char *held;
 
+	/* With `limit workspace`, what sandbox_layers() gave: the layers are made
+	 * there, and `held` is only where they will be carried to. */
+	int layers_fd;
+
 	/* Not empty: what an earlier run has held there is continued from, and
 	 * these are its trees, as many as this run has to have. */
 	const struct launch_tree *held_trees;
@@ -130,9 +134,15 @@ struct sandbox {
 	int status;		/* after a failure: LAUNCH_* */
 };
 
-/* All five: on failure call sandbox_kill(), then report. */
+/* All six: on failure call sandbox_kill(), then report. */
 must_check int sandbox_start(const struct plan *plan, struct sandbox *ret,
 			     struct err *e);
+/* With `limit workspace`, before plan_build(): a descriptor, the caller's, of the
+ * file system of that size which is to have the layers.  In it, as N/upper, may be
+ * put what the run continues from; when the sandbox has ended, that is what was
+ * changed, as long as the descriptor is open. */
+must_check int sandbox_layers(struct sandbox *sb, const struct plan *plan,
+			      struct err *e);
 /* After plan_build(); takes the trees that the plan holds. */
 must_check int sandbox_build(struct plan *plan, struct sandbox *sb,
 			     struct err *e);

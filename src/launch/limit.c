@@ -9,6 +9,7 @@
 #include "init.h"
 #include "own.h"
 #include "scope.h"
+#include "tmpfs.h"
 
 /* By which controller each is held, if by any. */
 static const struct {
@@ -99,6 +100,20 @@ static int decide_one(struct plan_limits *l, size_t i, struct err *e)
 	return err_ctx(e, "%.*s", SV_FMT(limit->text));
 }
 
+/* The layers' tmpfs has to keep what overlayfs notes, and to be full in time. */
+static int decide_workspace(struct plan_limits *l, struct err *e)
+{
+	struct limit *limit = &l->by_kind[LIMIT_WORKSPACE];
+
+	if (!limit->set || (tmpfs_check_attributes(e) == 0 &&
+			    tmpfs_check_size(limit->value, e) == 0))
+		return 0;
+	if (!limit->optional || e->kind != ERR_UNSUPP)
+		return err_ctx(e, "%.*s", SV_FMT(limit->text));
+	limit->set = false;
+	return 0;
+}
+
 int limits_decide(const struct policy *p, struct plan_limits *ret,
 		  struct err *e)
 {
@@ -111,6 +126,10 @@ int limits_decide(const struct policy *p, struct plan_limits *ret,
 			limits_forget(&l);
 			return -1;
 		}
+	if (decide_workspace(&l, e) < 0) {
+		limits_forget(&l);
+		return -1;
+	}
 	if (l.by_kind[LIMIT_SWAP].set && !l.by_kind[LIMIT_MEMORY].set) {
 		limits_forget(&l);
 		return err_kind(e, ERR_POLICY, "%.*s: needs `limit memory`",

@@ -8,6 +8,8 @@
  *				a user namespace counts that one's processes
  *	files, file-size	RLIMIT_NOFILE, RLIMIT_FSIZE
  *	disk			the size of the sandbox's own tmpfs
+ *	workspace		the size of a tmpfs that has the upper layers
+ *				(layers.c)
  *	time, output		counted by who supervises the run
  *
  * plan_new() decides (struct plan_limits), sandbox_start() makes the groups,

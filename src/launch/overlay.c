@@ -265,6 +265,21 @@ static int check_trees(const struct builder *b, struct err *e)
 			  "runs have done", e);
 }
 
+/* `limit workspace`: the layers are in a file system of that size (layers.c). */
+static bool is_limited(const struct plan *plan)
+{
+	return plan->limits.by_kind[LIMIT_WORKSPACE].set;
+}
+
+/* Where the layers are made, each tree's in its own directory. */
+static int open_held(const struct launch_input *in, bool limited,
+		     struct err *e)
+{
+	return path_open_exact(limited ? in->layers_fd : AT_FDCWD,
+			       limited ? SV(".") : sv_str(in->held),
+			       O_RDONLY | O_DIRECTORY, e);
+}
+
 int overlay_plan(struct builder *b, struct err *e)
 {
 	auto_fd int held_fd = -1;
@@ -276,8 +291,7 @@ int overlay_plan(struct builder *b, struct err *e)
 	    check_trees(b, e) < 0)
 		return -1;
 	if (b->in->held) {
-		held_fd = path_open_exact(AT_FDCWD, sv_str(b->in->held),
-					  O_RDONLY | O_DIRECTORY, e);
+		held_fd = open_held(b->in, is_limited(b->plan), e);
 		if (held_fd < 0)
 			return -1;
 	}
@@ -388,7 +402,23 @@ static int mapped_copy(int fd, int userns_fd, struct err *e)
 	return steal_fd(&tree_fd);
 }
 
-int overlay_mapped(struct step *s, int userns_fd, struct err *e)
+/* Whose name is N of "HELD/N". */
+static int open_layers(const struct builder *b, const struct step *s,
+		       struct err *e)
+{
+	size_t n = s->source.n;
+
+	if (!is_limited(b->plan))
+		return path_open_exact(AT_FDCWD, s->source, O_PATH |
+				       O_DIRECTORY, e);
+	while (n && s->source.p[n - 1] != '/')
+		n--;
+	return path_open_exact(b->in->layers_fd, sv_from(s->source, n), O_PATH |
+			       O_DIRECTORY, e);
+}
+
+int overlay_mapped(const struct builder *b, struct step *s, int userns_fd,
+		   struct err *e)
 {
 	auto_fd int lower_fd = open_lower(s, e);
 	auto_fd int lower_tree_fd = -1, held_fd = -1, held_tree_fd = -1;
@@ -397,15 +427,17 @@ int overlay_mapped(struct step *s, int userns_fd, struct err *e)
 		return -1;
 	if (s->source.n == 0)	/* to be looked at only */
 		return 0;
-	held_fd = path_open_exact(AT_FDCWD, s->source, O_PATH | O_DIRECTORY, e);
+	held_fd = open_layers(b, s, e);
 	lower_tree_fd = held_fd < 0 ? -1 :
 			mapped_copy(lower_fd, userns_fd, e);
 	held_tree_fd = lower_tree_fd < 0 ? -1 :
 		       mapped_copy(held_fd, userns_fd, e);
-	if (held_tree_fd < 0)
+	if (held_tree_fd >= 0)
+		s->tree_fd = shown_part(s, make_overlay(lower_tree_fd,
+							held_tree_fd, e), e);
+	else if (lower_tree_fd < 0 || !is_limited(b->plan))
 		return -1;
-	s->tree_fd = shown_part(s, make_overlay(lower_tree_fd, held_tree_fd,
-						e), e);
+	/* What is attached nowhere can neither be copied nor be a layer. */
 	if (s->tree_fd < 0 && e->code == EINVAL)
 		return err_ctx(e, "started by root, which needs Linux 6.15 "
 			       "for this");
@@ -415,10 +447,10 @@ int overlay_mapped(struct step *s, int userns_fd, struct err *e)
 	return 0;
 }
 
-static int own_overlay(const struct step *s, struct err *e)
+static int own_overlay(struct init *in, const struct step *s, struct err *e)
 {
 	auto_fd int lower_fd = open_lower(s, e);
-	auto_fd int held_fd = lower_fd < 0 ? -1 :
+	auto_fd int held_fd = lower_fd < 0 || layers_show(in, s, e) < 0 ? -1 :
 			      path_open_exact(AT_FDCWD, s->source, O_PATH |
 					      O_DIRECTORY, e);
 
@@ -452,7 +484,7 @@ static int attached_part(struct init *in, const struct step *s, int whole_fd,
 
 static int own_part(struct init *in, const struct step *s, struct err *e)
 {
-	auto_fd int whole_fd = own_overlay(s, e);
+	auto_fd int whole_fd = own_overlay(in, s, e);
 	auto_fd int file_fd = -1;
 	int part_fd;
 

@@ -161,6 +161,7 @@ static int begin(struct builder *b, const int stdio[3], const struct policy *p,
 		return -1;
 	plan_groups(b);
 	add(b, STEP_SEPARATE, "mount ipc uts cgroup namespaces");
+	layers_plan(b);
 	builder_step(b, STEP_HOSTNAME, SV(HOST_NAME), SV("system"))->flags =
 		STEP_SYSTEM;
 	add(b, STEP_THREAD, "one that builds the root meanwhile");

@@ -33,6 +33,7 @@
 	STEP(IDENTITY, "identity")	/* its maps, its ids */        \
 	STEP(CGROUP, "cgroup")		/* where limits need one */    \
 	STEP(SEPARATE, "separate")	/* the other namespaces */     \
+	STEP(LAYERS, "layers")		/* with limit workspace */     \
 	STEP(HOSTNAME, "hostname")                                    \
 	STEP(THREAD, "thread")		/* the one that builds */      \
 	STEP(NETWORK, "network")                                      \

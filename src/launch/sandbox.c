@@ -247,6 +247,18 @@ int sandbox_build(struct plan *plan, struct sandbox *sb, struct err *e)
 		       -1 : 0;
 }
 
+int sandbox_layers(struct sandbox *sb, const struct plan *plan, struct err *e)
+{
+	/* Whose files have the owner's ids, and are mapped (overlay.c). */
+	if (plan->as_root)
+		return layers_new(plan, e);
+	if (expect(sb, CONTROL_LAYERS, e) < 0)
+		return -1;
+	if (heard.fds_n != 1)
+		return err_kind(e, ERR_BUG, "a descriptor is missing");
+	return heard.fds[0];
+}
+
 int sandbox_network(struct sandbox *sb, struct err *e)
 {
 	if (expect(sb, CONTROL_NETWORK, e) < 0)

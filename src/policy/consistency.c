@@ -318,6 +318,20 @@ static int check_keep(const struct policy *p, struct err *e)
 			SV_FMT(buf_sv(&where)), WORD_FMT(p->keep_text));
 }
 
+/* What is written at once is the host's file system's to bound. */
+static int check_limits(const struct policy *p, struct err *e)
+{
+	const struct limit *l = &p->limits[LIMIT_WORKSPACE];
+	auto_buf struct buf where = buf_new(128);
+
+	if (!l->set || p->workspace == WORKSPACE_OVERLAY)
+		return 0;
+	origin_put(&where, &l->origin);
+	return err_kind(e, ERR_POLICY, "%.*s: only what is held has a limit of "
+			"its own\n  %.*s\n  ^\n  needed: workspace overlay",
+			SV_FMT(buf_sv(&where)), WORD_FMT(l->text));
+}
+
 int policy_check(struct policy *p, struct err *e)
 {
 	sort_and_merge(p);
@@ -332,7 +346,8 @@ int policy_check(struct policy *p, struct err *e)
 			"the policy has more than %d statements `syscalls`",
 			POLICY_SYSCALLS_MAX);
 	if (check_env(p, e) < 0 || check_reaches(p, e) < 0 ||
-	    check_caches(p, e) < 0 || check_keep(p, e) < 0)
+	    check_caches(p, e) < 0 || check_keep(p, e) < 0 ||
+	    check_limits(p, e) < 0)
 		return -1;
 	return check_secrets(p, e);
 }

@@ -151,6 +151,7 @@ enum limit_kind {
 	LIMIT_FILE_SIZE,	/* bytes */
 	LIMIT_DISK,		/* bytes */
 	LIMIT_OUTPUT,		/* bytes */
+	LIMIT_WORKSPACE,	/* bytes that are held */
 	LIMIT_KINDS
 };
 

@@ -55,6 +55,9 @@ static const struct limit_info table[] = {
 	  SIZE_FORM ", at least 1M" },
 	{ SV("output"), LIMIT_OUTPUT, UNIT_BYTES, false, KIB, 1024 * TIB,
 	  SIZE_FORM },
+	/* An empty tree of it has a few directories of the kernel's. */
+	{ SV("workspace"), LIMIT_WORKSPACE, UNIT_BYTES, true, MIB, 1024 * TIB,
+	  SIZE_FORM ", at least 1M" },
 	{ SV("upload"), LIMIT_NONE, 0, false, 0, 0, NULL },
 	{ SV("requests"), LIMIT_NONE, 0, false, 0, 0, NULL },
 	{ SV("ask"), LIMIT_NONE, 0, false, 0, 0, NULL },

@@ -19,6 +19,7 @@ import tty
 import pytest
 
 from conftest import PROGRAM, Stockade, as_root, eventually, ours, processes
+from test_workspace_limit import needs_attributes
 
 GROUPS = "/sys/fs/cgroup"
 
@@ -104,6 +105,20 @@ def test_what_is_in_tmp_counts_as_memory(stockade):
     result = limited(stockade, "memory 32M", "sh", "-c", script % 64)
     assert result.status == 137 and reached(result) == "memory 32M"
     limited(stockade, "memory 32M", "sh", "-c", script % 4).ok()
+
+
+@needs_memory
+@needs_attributes
+def test_what_is_held_in_memory_counts_as_memory(stockade):
+    script, flags = "head -c %dM /dev/zero > x", ["--workspace", "overlay"]
+    result = limited(stockade, "memory 32M\nworkspace 128M", "sh", "-c",
+                     script % 64, flags=flags)
+    assert result.status == 137 and reached(result) == "memory 32M"
+    assert "holds changes" in result.err        # what there was until then
+    stockade.call("discard").ok()
+    limited(stockade, "memory 32M\nworkspace 128M", "sh", "-c", script % 4,
+            flags=flags).ok()
+    assert stockade.call("diff").ok().out == "A  x\n"
 
 
 @needs_memory

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * `limit workspace`: what the run holds is, while it lasts, in a tmpfs of that
+ * size which only this sandbox has, and no file system of the host's can be
+ * filled by it.  It has each tree's directories, upper and work, as overlay.c
+ * would make them in the state directory:
+ *
+ *	an ordinary user	pid 1 makes it, in his user namespace, and sends it to
+ *				the parent, who is the same user
+ *	root			the parent makes it; the owners in it are those of the
+ *				disk, and are mapped like the tree's
+ *
+ * The parent keeps a descriptor, by which it carries out what is in it when all
+ * that could write has ended.  An overlay takes no layer of a mount that is in no
+ * mount namespace (before 6.15), so for pid 1's own it is attached where the
+ * layers would be otherwise: in pid 1's mount namespace, and gone with the old
+ * root.
+ */
+#include "init.h"
+
+#include <fcntl.h>
+
+#include "builder.h"
+#include "control.h"
+#include "mount.h"
+#include "own.h"
+#include "tmpfs.h"
+
+void layers_plan(struct builder *b)
+{
+	const struct limit *l = &b->plan->limits.by_kind[LIMIT_WORKSPACE];
+
+	if (!l->set)
+		return;
+	builder_step(b, STEP_LAYERS, SV(""), builder_dup(b, l->shown))->flags =
+		STEP_SYSTEM;
+}
+
+int layers_new(const struct plan *plan, struct err *e)
+{
+	const struct limit *l = &plan->limits.by_kind[LIMIT_WORKSPACE];
+
+	if (!l->set)
+		return err_kind(e, ERR_BUG, "there is no limit");
+	return tmpfs_new(l->value, e);
+}
+
+int layers_make(struct init *in, const struct step *s, struct err *e)
+{
+	const struct control_note note = { .kind = CONTROL_LAYERS };
+
+	(void)s;
+	if (in->plan->as_root)
+		return 0;
+	in->layers_fd = layers_new(in->plan, e);
+	if (in->layers_fd < 0)
+		return -1;
+	return control_send_fds(in->control_fd, &note, &in->layers_fd, 1, e);
+}
+
+/* "HELD/N": they are attached to HELD. */
+int layers_show(struct init *in, const struct step *s, struct err *e)
+{
+	struct sv held = s->source;
+	auto_fd int at_fd = -1;
+
+	if (in->layers_fd < 0 || in->layers_shown)
+		return 0;
+	while (held.n && held.p[held.n - 1] != '/')
+		held.n--;
+	at_fd = path_open_exact(AT_FDCWD, sv_head(held, held.n - 1), O_PATH |
+				O_DIRECTORY, e);
+	if (at_fd < 0 || mount_attach(in->layers_fd, at_fd, "", e) < 0)
+		return -1;
+	in->layers_shown = true;
+	return 0;
+}
