@@ -47,21 +47,39 @@ static bool segment_matches(struct sv pattern, struct sv name)
 	       glob_match_segment(fold_name(pattern, a), fold_name(name, b));
 }
 
+/* Takes what they begin with alike off both, until one is at its end; false:
+ * they differ before. */
+static bool meet(struct sv *pattern, struct sv *path)
+{
+	for (;;) {
+		struct sv rule = *pattern, rest = *path;
+		struct sv segment = take(&rule), name = take(&rest);
+
+		if (!segment.n || !name.n)
+			return true;
+		if (!segment_matches(segment, name))
+			return false;
+		*pattern = rule;
+		*path = rest;
+	}
+}
+
 /* Whether the segments of path are the first of the rule's; *all when they are
  * the whole rule. */
 static bool begins(struct sv rule, struct sv path, bool *all)
 {
-	for (;;) {
-		struct sv name = take(&path), pattern;
-
-		if (!name.n)
-			break;
-		pattern = take(&rule);
-		if (!pattern.n || !segment_matches(pattern, name))
-			return false;
-	}
+	if (!meet(&rule, &path) || take(&path).n)
+		return false;
 	*all = take(&rule).n == 0;
 	return true;
+}
+
+/* What of path is below the rule's base; nothing: it is not. */
+static struct sv below(const struct creation_rule *r, struct sv path)
+{
+	struct sv base = r->base;
+
+	return meet(&base, &path) && !take(&base).n ? path : SV("");
 }
 
 /* The last n segments of path. */
@@ -81,12 +99,12 @@ static size_t matches(const struct creation_rule *r, struct sv path, bool tree)
 	if (!r->base.n)
 		return begins(r->tail, path, &all) && (all || tree) ?
 			       count(path) : 0;
-	if (!area_strictly_contains(r->base, path))
-		return 0;
-	path = sv_from(path, r->base.n);
+	if (tree && begins(r->base, path, &all))
+		return count(path);
 	/* By the last name most are told apart; this is asked for each call. */
 	for (size_t n = 1; (pattern = take(&rest)).n; n++)
-		if (segment_matches(pattern, name) && n <= count(path) &&
+		if (segment_matches(pattern, name) &&
+		    n <= count(below(r, path)) &&
 		    begins(r->tail, last(path, n), &all) && (all || tree))
 			return n;
 	return 0;
@@ -105,9 +123,7 @@ static bool is_open(const struct creation_rule *r, struct sv path)
 {
 	struct sv name;
 
-	if (!area_strictly_contains(r->base, path))
-		return false;
-	path = sv_from(path, r->base.n);
+	path = below(r, path);
 	for (name = take(&path); name.n; name = take(&path))
 		if (dotfile_is_open(name) && !sv_eq(name, SV(".git")))
 			return true;
@@ -127,12 +143,22 @@ static bool is_made(struct creation_made *made, struct sv path, size_t n)
 	return made && made->has(made, path);
 }
 
-bool creation_takes_out(const struct plan *plan, struct sv from, struct sv to)
+bool creation_is_granted(const struct plan *plan, struct sv path)
+{
+	for (size_t i = 0; i < plan->creation_n; i++)
+		if (is_everywhere(&plan->creation[i]) &&
+		    below(&plan->creation[i], path).n)
+			return true;
+	return false;
+}
+
+bool creation_is_copied(const struct plan *plan, struct sv from, struct sv to)
 {
 	for (size_t i = 0; i < plan->creation_n; i++) {
 		const struct creation_rule *r = &plan->creation[i];
 
-		if (is_everywhere(r) && is_open(r, from) && !is_open(r, to))
+		if (is_everywhere(r) ? is_open(r, from) && !is_open(r, to) :
+				       !below(r, from).n && below(r, to).n)
 			return true;
 	}
 	return false;

@@ -33,10 +33,15 @@ const struct creation_rule *creation_refused(const struct plan *plan,
 					     struct creation_made *made);
 
 /*
- * Below node_modules and .venv, where installers unpack what others have made,
- * nothing is guarded by default, there or not.  So no directory may be taken out
- * of there under another name with all that is in it: whether this would.
+ * Whether a directory, renamed with all that is in it, would bring names to where
+ * they could not be made: it is to be copied instead, name by name.  So it is out
+ * of node_modules and .venv, where installers unpack what others have made and
+ * nothing is guarded by default, and into where a pattern begins to hold.
  */
-bool creation_takes_out(const struct plan *plan, struct sv from, struct sv to);
+bool creation_is_copied(const struct plan *plan, struct sv from, struct sv to);
+
+/* Is it in a tree that can be written?  Private directories, such as /tmp, are
+ * none: their names are nobody's outside. */
+bool creation_is_granted(const struct plan *plan, struct sv path);
 
 #endif

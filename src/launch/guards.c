@@ -15,6 +15,7 @@
 
 #include <errno.h>
 
+#include "absent.h"
 #include "area.h"
 #include "dotfiles.h"
 #include "glob.h"
@@ -81,19 +82,6 @@ int guards_add(struct builder *b, struct sv path, struct sv why,
 	return pin_ancestors(b, path, around, why, e);
 }
 
-static void forbid(struct builder *b, struct creation_rule rule)
-{
-	struct plan *plan = b->plan;
-	struct creation_rule *r = arena_push(b->arena, &plan->creation,
-					     &plan->creation_n,
-					     &plan->creation_cap);
-
-	if (r)
-		*r = rule;
-	else
-		b->full = true;
-}
-
 /* path does not exist, and is not to be made: its name is held by the keeper,
  * and those of the directories that do exist by pins. */
 static int keep_absent(struct builder *b, struct sv path, struct sv why,
@@ -106,8 +94,7 @@ static int keep_absent(struct builder *b, struct sv path, struct sv why,
 
 	if (!around || !around->write)
 		return 0;
-	forbid(b, (struct creation_rule){
-		.tail = path, .why = why, .is_default = is_default });
+	absent_forbid(b, path, why, is_default);
 	while (!found && area_strictly_contains(around->path, at)) {
 		found = look(b, area_parent(at), &identity, e);
 		if (found < 0)
@@ -221,86 +208,25 @@ static int guard_policy(struct builder *b, struct sv path, struct err *e)
 	return sv_eq(name, found.path) ? 0 : guard_policy_file(b, name, e);
 }
 
-/* Everywhere below a tree that can be written. */
-static void forbid_default(struct builder *b, const struct area *area)
+/* As the grants are called, whatever links lead to what is missing. */
+static struct sv true_name(struct builder *b, struct sv path)
 {
-	for (const char *const *at = dotfile_guards; *at; at++)
-		if (!is_of_git(sv_str(*at)))
-			forbid(b, (struct creation_rule){
-				.base = area->path, .tail = sv_str(*at),
-				.why = DEFAULT, .is_default = true });
-}
-
-/* Behind two stars comes the end of a path, at any depth; with several pairs the
- * last one counts, which forbids more. */
-static void forbid_pattern(struct builder *b, const struct grant *g)
-{
-	struct creation_rule rule = { .tail = g->path, .why = g->text };
-	size_t at = sv_find_sv(g->path, SV("/**"));
-
-	if (at < g->path.n) {
-		rule.base = sv_head(g->path, at ? at : 1);
-		while (at < rule.tail.n) {
-			rule.tail = sv_from(rule.tail, at + strlen("/**"));
-			at = sv_find_sv(rule.tail, SV("/**"));
-		}
-		if (!rule.tail.n)
-			rule.tail = SV("*");
-	}
-	forbid(b, rule);
-}
-
-static void plan_lifted(struct builder *b, const struct grant *g)
-{
-	struct plan *plan = b->plan;
-	struct sv *path = arena_push(b->arena, &plan->lifted, &plan->lifted_n,
-				     &plan->lifted_cap);
 	struct area found;
 	struct err ignored;
 
-	if (!path)
-		b->full = true;
-	else if (area_resolve(b, g->path, &found, &ignored) == 0)
-		*path = found.path;
-	else
-		*path = g->path;
-}
-
-/* What is not there yet.  Without a tree to write in nothing can be made. */
-static void plan_creation(struct builder *b)
-{
-	const struct policy *p = b->policy;
-	bool writes = false;
-
-	for (size_t i = 0; i < b->areas_n; i++) {
-		const struct area *area = &b->areas[i];
-
-		if (!area->write || area->kind != AREA_NAMED ||
-		    area->source.n || area->redundant ||
-		    area->identity.type != S_IFDIR)
-			continue;
-		forbid_default(b, area);
-		writes = true;
-	}
-	for (size_t i = 0; writes && i < p->grants_n; i++) {
-		const struct grant *g = &p->grants[i];
-
-		if (g->kind == GRANT_WRITE && !g->is_glob)
-			plan_lifted(b, g);
-	}
-	for (size_t i = 0; writes && i < b->marks_n; i++) {
-		const struct grant *g = &b->marks[i];
-
-		if (g->kind == GRANT_GUARD && g->is_glob)
-			forbid_pattern(b, g);
-	}
+	for (struct sv at = area_parent(path); at.n > 1; at = area_parent(at))
+		if (area_resolve(b, at, &found, &ignored) == 0)
+			return builder_printf(b, "%.*s%.*s",
+					      SV_FMT(found.path),
+					      SV_FMT(sv_from(path, at.n)));
+	return path;
 }
 
 int guards_plan(struct builder *b, struct err *e)
 {
 	const struct policy *p = b->policy;
 
-	plan_creation(b);
+	absent_plan(b);
 	for (size_t i = 0; i < b->in->pinned_n; i++)
 		if (guard_policy(b, builder_dup(b, sv_str(b->in->pinned[i])),
 				 e) < 0)
@@ -316,8 +242,8 @@ int guards_plan(struct builder *b, struct err *e)
 			continue;
 		if (area_resolve(b, g->path, &found, e) < 0) {
 			if (e->code == ENOENT && g->optional) {
-				if (keep_absent(b, g->path, g->text, false,
-						e) < 0)
+				if (keep_absent(b, true_name(b, g->path),
+						g->text, false, e) < 0)
 					return -1;
 				continue;
 			}

@@ -132,5 +132,5 @@ int judge_move(const struct judge *j, const struct descent *from,
 	if (judge_path(from, from_room, &from_path) ||
 	    judge_path(to, to_room, &to_path))
 		return EACCES;
-	return creation_takes_out(j->plan, from_path, to_path) ? EXDEV : 0;
+	return creation_is_copied(j->plan, from_path, to_path) ? EXDEV : 0;
 }

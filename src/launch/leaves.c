@@ -12,19 +12,6 @@
 #include "fold.h"
 #include "own.h"
 
-/* Names of private directories, such as /tmp, are nobody's outside. */
-static bool is_granted(const struct plan *plan, struct sv path)
-{
-	for (size_t i = 0; i < plan->creation_n; i++) {
-		const struct creation_rule *r = &plan->creation[i];
-
-		if (r->is_default && r->base.n &&
-		    area_strictly_contains(r->base, path))
-			return true;
-	}
-	return false;
-}
-
 static bool is_git(struct sv name)
 {
 	char folded[FOLD_MAX];
@@ -86,7 +73,7 @@ void leaves_look(struct leaves *l, int control_fd, const struct plan *plan,
 	const bool bare = sv_eq(name, SV("HEAD"));
 
 	if (!freed && !((is_git(name) || (bare && !is_below_git(path))) &&
-			is_granted(plan, path)))
+			creation_is_granted(plan, path)))
 		return;
 	if (keep(l, d->dir_fd, bare && !freed ? "" : d->name) && !bare) {
 		put_note(control_fd, CONTROL_MADE, 0, path);

@@ -114,7 +114,7 @@ enum plan_stdio {
 /* What may not be made (creation.h). */
 struct creation_rule {
 	struct sv base;		/* at any depth below it; .n 0: tail is a path */
-	struct sv tail;		/* segments, between slashes; may be patterns */
+	struct sv tail;		/* like base a pattern: segments and slashes */
 	struct sv why;		/* the statement */
 	bool is_default;	/* a `write` of the path itself lifts it */
 };

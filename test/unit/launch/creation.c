@@ -11,6 +11,8 @@ static struct creation_rule rules[] = {
 	{ .tail = { "/ws/repo/.git/hooks", 19 }, .is_default = true },
 	{ .base = { "/ws", 3 }, .tail = { "/*.sh", 5 } },
 	{ .base = { "/ws/ci", 6 }, .tail = { "/jobs/*/run", 11 } },
+	{ .base = { "/ws/a[*]/g*", 11 }, .tail = { "/*.c", 4 } },
+	{ .tail = { "/ws/[[]id]/run", 14 } },
 };
 static struct sv lifted[] = { { "/ws/a/.envrc", 12 }, { "/ws/x.sh", 8 } };
 static const struct plan plan = {
@@ -68,9 +70,23 @@ static void test_patterns(void)
 	CHECK(!refused("/ws/jobs", true));
 }
 
-static bool takes_out(const char *from, const char *to)
+static void test_patterns_of_what_is_above(void)
 {
-	return creation_takes_out(&plan, sv_str(from), sv_str(to));
+	CHECK(refused("/ws/a*/gen/x.c", false));
+	CHECK(refused("/ws/a*/g/b/c/x.c", false));
+	CHECK(!refused("/ws/ab/gen/x.c", false));
+	CHECK(!refused("/ws/a*/x.c", false));
+	CHECK(!refused("/ws/a*/gen", false));
+	CHECK(refused("/ws/a*/gen", true));
+	CHECK(refused("/ws/a*", true));
+	CHECK(!refused("/ws/a*/other", true));
+	CHECK(refused("/ws/[id]/run", false));
+	CHECK(!refused("/ws/i/run", false));
+}
+
+static bool is_copied(const char *from, const char *to)
+{
+	return creation_is_copied(&plan, sv_str(from), sv_str(to));
 }
 
 static void test_what_installers_unpack(void)
@@ -80,12 +96,21 @@ static void test_what_installers_unpack(void)
 	CHECK(refused("/ws/node_modules.x/.envrc", false));
 	CHECK(refused("/ws/.git/.envrc", false));
 	CHECK(refused("/ws/node_modules/a/run.sh", false));
-	CHECK(takes_out("/ws/node_modules/a", "/ws/a"));
-	CHECK(takes_out("/ws/node_modules", "/ws/a"));
-	CHECK(!takes_out("/ws/node_modules", "/ws/a/node_modules"));
-	CHECK(!takes_out("/ws/node_modules/a", "/ws/b/node_modules/.a"));
-	CHECK(!takes_out("/ws/b", "/ws/c"));
-	CHECK(!takes_out("/ws/b", "/ws/node_modules/b"));
+	CHECK(is_copied("/ws/node_modules/a", "/ws/a"));
+	CHECK(is_copied("/ws/node_modules", "/ws/a"));
+	CHECK(!is_copied("/ws/node_modules", "/ws/a/node_modules"));
+	CHECK(!is_copied("/ws/node_modules/a", "/ws/b/node_modules/.a"));
+	CHECK(!is_copied("/ws/b", "/ws/c"));
+	CHECK(!is_copied("/ws/b", "/ws/node_modules/b"));
+}
+
+static void test_what_comes_to_where_a_pattern_holds(void)
+{
+	CHECK(is_copied("/ws/b", "/ws/ci/b"));
+	CHECK(is_copied("/ws/b", "/ws/a*/gen/b"));
+	CHECK(!is_copied("/ws/ci/b", "/ws/ci/c"));
+	CHECK(!is_copied("/ws/ci/b", "/ws/b"));
+	CHECK(!is_copied("/ws/a*/g1/b", "/ws/a*/g2/b"));
 }
 
 static void test_names_that_are_the_same_elsewhere(void)
@@ -149,6 +174,8 @@ int main(void)
 	RUN(test_two_segments_and_their_beginning);
 	RUN(test_a_whole_path_and_what_leads_to_it);
 	RUN(test_patterns);
+	RUN(test_patterns_of_what_is_above);
+	RUN(test_what_comes_to_where_a_pattern_holds);
 	RUN(test_what_installers_unpack);
 	RUN(test_names_that_are_the_same_elsewhere);
 	RUN(test_only_a_default_is_lifted);
