@@ -11,6 +11,7 @@
 #include "dotfiles.h"
 #include "filepath.h"
 #include "guards.h"
+#include "plain.h"
 
 static struct sv literal(struct builder *b, struct sv path)
 {
@@ -55,6 +56,9 @@ static void forbid_default(struct builder *b, const struct area *area)
 				.base = base, .tail = sv_str(*at),
 				.why = SV(GUARDED_BY_DEFAULT),
 				.is_default = true });
+	forbid(b, (struct creation_rule){
+		.base = base, .tail = SV(PLAIN_NAME "*"),
+		.why = SV("stockade's own") });
 }
 
 /* Behind two stars comes the end of a path, at any depth; with several pairs the

@@ -99,7 +99,8 @@ static size_t matches(const struct creation_rule *r, struct sv path, bool tree)
 	if (!r->base.n)
 		return begins(r->tail, path, &all) && (all || tree) ?
 			       count(path) : 0;
-	if (tree && begins(r->base, path, &all))
+	/* By default the base is a grant, whose own name is nobody's to give. */
+	if (tree && !r->is_default && begins(r->base, path, &all))
 		return count(path);
 	/* By the last name most are told apart; this is asked for each call. */
 	for (size_t n = 1; (pattern = take(&rest)).n; n++)
@@ -118,29 +119,26 @@ static bool is_lifted(const struct plan *plan, struct sv path)
 	return false;
 }
 
-/* One of the names below the rule's base, or its last one, is such a one. */
-static bool is_open(const struct creation_rule *r, struct sv path)
+/* One of the names is such a one. */
+static bool has_open_name(struct sv path)
 {
 	struct sv name;
 
-	path = below(r, path);
 	for (name = take(&path); name.n; name = take(&path))
 		if (dotfile_is_open(name) && !sv_eq(name, SV(".git")))
 			return true;
 	return false;
 }
 
+/* One of those below the rule's base. */
+static bool is_open(const struct creation_rule *r, struct sv path)
+{
+	return has_open_name(path) && has_open_name(below(r, path));
+}
+
 static bool is_everywhere(const struct creation_rule *r)
 {
 	return r->is_default && r->base.n;
-}
-
-/* What has all but the last n segments of path. */
-static bool is_made(struct creation_made *made, struct sv path, size_t n)
-{
-	for (; n; n--)
-		path = area_parent(path);
-	return made && made->has(made, path);
 }
 
 bool creation_is_granted(const struct plan *plan, struct sv path)
@@ -154,9 +152,13 @@ bool creation_is_granted(const struct plan *plan, struct sv path)
 
 bool creation_is_copied(const struct plan *plan, struct sv from, struct sv to)
 {
+	const bool may_be_open = has_open_name(from);
+
 	for (size_t i = 0; i < plan->creation_n; i++) {
 		const struct creation_rule *r = &plan->creation[i];
 
+		if (is_everywhere(r) && !may_be_open)
+			continue;
 		if (is_everywhere(r) ? is_open(r, from) && !is_open(r, to) :
 				       !below(r, from).n && below(r, to).n)
 			return true;
@@ -175,7 +177,7 @@ const struct creation_rule *creation_refused(const struct plan *plan,
 		if (!n || (r->is_default && is_lifted(plan, path)) ||
 		    (is_everywhere(r) && is_open(r, area_parent(path))))
 			continue;
-		if (!is_everywhere(r) || !is_made(made, path, n))
+		if (!is_everywhere(r) || !made || !made->has(made, path, n))
 			return r;
 		made->freed = r;
 	}

@@ -15,9 +15,10 @@
 
 #include "plan.h"
 
-/* Which directories are the agent's: an absolute path, or NULL for none. */
+/* Which directories are the agent's: the one that is called by all but the last n
+ * names of path; or NULL for none. */
 struct creation_made {
-	bool (*has)(struct creation_made *m, struct sv dir);
+	bool (*has)(struct creation_made *m, struct sv path, size_t n);
 	const struct creation_rule *freed;	/* the last that did not hold
 						   because of it */
 };

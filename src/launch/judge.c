@@ -3,6 +3,7 @@
 #include "judge.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -18,6 +19,7 @@ enum { REPORTS_MAX = 256 };	/* of a run; the agent decides how many */
 struct asked {
 	struct creation_made made;
 	const struct judge *judge;
+	int dir_fd;		/* of the name, or */
 	struct sv from, to;	/* what is below `to` is below `from` still */
 };
 
@@ -58,25 +60,38 @@ int judge_path(const struct descent *d, char room[2 * PATH_MAX],
 	return 0;
 }
 
-/* Nobody but us makes or renames directories for the agent: it is still what
- * has this name. */
-static bool is_made(struct creation_made *m, struct sv dir)
+/* By descriptors: in another sandbox, which has the same tree, an agent may have
+ * given the path to another directory. */
+static bool is_made_above(struct creation_made *m, struct sv path, size_t n)
 {
 	const struct asked *asked = container_of(m, struct asked, made);
-	char path[2 * PATH_MAX];
-	struct sv base = SV("");
-	struct stat st;
+	auto_fd int fd = openat(asked->dir_fd, ".", O_PATH | O_CLOEXEC);
 
-	if (asked->to.n && area_contains(asked->to, dir)) {
-		base = asked->from;
+	(void)path;
+	while (--n && fd >= 0) {
+		int above = openat(fd, "..", O_PATH | O_CLOEXEC);
+
+		close_fd(&fd);
+		fd = above;
+	}
+	return fd >= 0 && made_has(&asked->judge->made, fd, "");
+}
+
+/* What is moved by parts is in an overlay, which only this sandbox has. */
+static bool was_made(struct creation_made *m, struct sv dir, size_t n)
+{
+	const struct asked *asked = container_of(m, struct asked, made);
+	auto_buf struct buf path = buf_new(2 * PATH_MAX);
+
+	while (n--)
+		dir = area_parent(dir);
+	if (area_contains(asked->to, dir)) {
+		buf_put(&path, asked->from);
 		dir = sv_from(dir, asked->to.n);
 	}
-	if (base.n + dir.n >= sizeof path)
-		return false;
-	memcpy(path, base.p, base.n);
-	memcpy(path + base.n, dir.p, dir.n);
-	path[base.n + dir.n] = '\0';
-	return lstat(path, &st) == 0 && made_has(&asked->judge->made, &st);
+	buf_put(&path, dir);
+	return buf_cstr(&path) &&
+	       made_has(&asked->judge->made, AT_FDCWD, path.p);
 }
 
 static int decide(struct judge *j, struct asked *asked, struct sv path,
@@ -84,7 +99,6 @@ static int decide(struct judge *j, struct asked *asked, struct sv path,
 {
 	const struct creation_rule *rule;
 
-	asked->made.has = is_made;
 	asked->judge = j;
 	rule = creation_refused(j->plan, path, tree, &asked->made);
 	if (!rule)
@@ -95,7 +109,9 @@ static int decide(struct judge *j, struct asked *asked, struct sv path,
 
 int judge_name(struct judge *j, const struct descent *d, bool tree)
 {
-	struct asked asked = { .from = SV("") };
+	struct asked asked = {
+		.made.has = is_made_above, .dir_fd = d->dir_fd,
+	};
 	char room[2 * PATH_MAX];
 	struct sv path;
 
@@ -111,7 +127,7 @@ int judge_name(struct judge *j, const struct descent *d, bool tree)
 int judge_part(struct judge *j, struct sv from, struct sv to, struct sv below,
 	       bool tree)
 {
-	struct asked asked = { .from = from, .to = to };
+	struct asked asked = { .made.has = was_made, .from = from, .to = to };
 	char path[2 * PATH_MAX];
 
 	if (to.n + below.n >= PATH_MAX)
@@ -133,4 +149,19 @@ int judge_move(const struct judge *j, const struct descent *from,
 	    judge_path(to, to_room, &to_path))
 		return EACCES;
 	return creation_is_copied(j->plan, from_path, to_path) ? EXDEV : 0;
+}
+
+bool judge_minds_tree(const struct judge *j, const struct descent *from,
+		      const struct descent *to)
+{
+	char from_room[2 * PATH_MAX], to_room[2 * PATH_MAX];
+	struct asked asked = {
+		.made.has = is_made_above, .judge = j, .dir_fd = to->dir_fd,
+	};
+	struct sv from_path, to_path;
+
+	return judge_path(from, from_room, &from_path) ||
+	       judge_path(to, to_room, &to_path) ||
+	       creation_refused(j->plan, to_path, true, &asked.made) ||
+	       creation_is_copied(j->plan, from_path, to_path);
 }

@@ -36,6 +36,9 @@ must_check int judge_name(struct judge *j, const struct descent *d, bool tree);
  * is copied instead, name by name. */
 must_check int judge_move(const struct judge *j, const struct descent *from,
 			  const struct descent *to);
+/* Something that is neither a directory nor a link: may it not be one? */
+bool judge_minds_tree(const struct judge *j, const struct descent *from,
+		      const struct descent *to);
 /* A directory goes from one path to the other by its parts: may the one get its
  * new name that is `below` either ("/a/b")?  What the agent has made is so at
  * its old place still. */

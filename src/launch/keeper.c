@@ -7,11 +7,13 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "errand.h"
 #include "openings.h"
 #include "own.h"
+#include "plain.h"
 #include "relocation.h"
 
 enum { RETRY_MS = 10 };
@@ -32,7 +34,7 @@ static bool is_tree(const struct descent *d)
 static int serve_mkdir(struct errand *r, int dirfd, uint64_t path, mode_t mode)
 {
 	auto_descent struct descent d;
-	struct stat st;
+	const time_t now = time(NULL);
 	int error = errand_find(r, dirfd, path, false, &d);
 
 	if (!error && d.there)
@@ -43,8 +45,8 @@ static int serve_mkdir(struct errand *r, int dirfd, uint64_t path, mode_t mode)
 		error = errand_umask(r);
 	if (!error)
 		error = errno_of(mkdirat(d.dir_fd, d.name, mode));
-	if (!error && fstatat(d.dir_fd, d.name, &st, AT_SYMLINK_NOFOLLOW) == 0)
-		made_add(&r->judge->made, &st);
+	if (!error)
+		made_add(&r->judge->made, d.dir_fd, d.name, now);
 	return error;
 }
 
@@ -101,33 +103,48 @@ static int serve_link(struct errand *r, const struct ends *at)
 		error = judge_name(r->judge, &to, is_tree(&from));
 	if (error)
 		return error;
+	if (!is_tree(&from) && judge_minds_tree(r->judge, &from, &to))
+		return plain_link(&from, &to);
 	return errno_of(linkat(from.dir_fd, from.name, to.dir_fd, to.name,
 			       from.magic ? at->flags : 0));
+}
+
+static int carry_out(struct errand *r, const struct descent *from,
+		     const struct descent *to, unsigned flags)
+{
+	const bool exchange = flags & RENAME_EXCHANGE;
+	int error;
+
+	if ((!is_tree(from) && judge_minds_tree(r->judge, from, to)) ||
+	    (exchange && !is_tree(to) && judge_minds_tree(r->judge, to, from)))
+		return exchange ? EXDEV : plain_rename(from, to, flags);
+	error = errno_of(renameat2(from->dir_fd, from->name, to->dir_fd,
+				   to->name, flags));
+	/* An overlay does not rename what the host has a part in. */
+	return error == EXDEV ? relocation_make(r->judge, from, to, flags) :
+				error;
 }
 
 static int serve_rename(struct errand *r, const struct ends *at)
 {
 	auto_descent struct descent from = { .dir_fd = -1 };
 	auto_descent struct descent to = { .dir_fd = -1 };
+	const bool exchange = at->flags & RENAME_EXCHANGE;
 	int error = errand_find(r, at->from_fd, at->from, false, &from);
 
 	if (!error)
 		error = errand_find(r, at->to_fd, at->to, false, &to);
 	if (!error)
 		error = judge_name(r->judge, &to, is_tree(&from));
-	if (!error && at->flags & RENAME_EXCHANGE)
+	if (!error && exchange)
 		error = judge_name(r->judge, &from, is_tree(&to));
+	if (!error && plain_is_reserved(&from))
+		error = EACCES;
 	if (!error)
 		error = judge_move(r->judge, &from, &to);
-	if (!error && at->flags & RENAME_EXCHANGE)
+	if (!error && exchange)
 		error = judge_move(r->judge, &to, &from);
-	if (error)
-		return error;
-	error = errno_of(renameat2(from.dir_fd, from.name, to.dir_fd, to.name,
-				   (unsigned)at->flags));
-	/* An overlay does not rename what the host has a part in. */
-	return error == EXDEV ? relocation_make(r->judge, &from, &to,
-						(unsigned)at->flags) : error;
+	return error ? error : carry_out(r, &from, &to, (unsigned)at->flags);
 }
 
 /* -- which is which -- */

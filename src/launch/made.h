@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The directories that the agent has made in this run, by identity: they keep it
- * when they are renamed.  One that is not known is taken for the user's.
+ * when they are renamed.  The number of one that is gone can be another's soon, of
+ * the user's, so that the time of its birth is part of it, where there is one.
+ * One that is not known is taken for the user's.
  */
 #ifndef LAUNCH_MADE_H
 #define LAUNCH_MADE_H
@@ -9,19 +11,22 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/stat.h>
+#include <time.h>
 
 enum { MADE_MAX = 1 << 20 };
 
 struct made {
 	struct made_directory {
 		uint64_t dev, ino;	/* ino 0: a free place */
+		int64_t born_ns;
 	} *table;			/* owned */
 	size_t n, size;			/* size is 0 or a power of two */
 };
 
-/* Forgets it where there is no memory, or too many. */
-void made_add(struct made *m, const struct stat *st);
-bool made_has(const struct made *m, const struct stat *st);
+/* The directory that has just got that name, at `now` or later.  Forgotten where
+ * there is no memory, or too many; one that is older has taken its place. */
+void made_add(struct made *m, int dir_fd, const char *name, time_t now);
+/* name "": the directory itself. */
+bool made_has(const struct made *m, int dir_fd, const char *name);
 
 #endif

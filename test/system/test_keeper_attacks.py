@@ -221,3 +221,44 @@ def test_npm_installs_what_is_guarded_elsewhere(stockade):
         npm install --silent --no-audit --no-fund ./dep.tgz
         ls -A node_modules/dep""", flags=WRITE, timeout=60)
     assert ".travis.yml" in result.out, result
+
+
+def test_a_number_that_was_the_agents_is_nobodys(stockade):
+    """The user's new directory may get the inode of one that is gone."""
+    run = stockade.start("python3", "-c", """
+import os, time
+numbers = set()
+for i in range(64):
+    os.mkdir(f"d{i}")
+    numbers.add(os.stat(f"d{i}").st_ino)
+for i in range(64):
+    os.rmdir(f"d{i}")
+print("gone", flush=True)
+while not os.path.exists("theirs7"):
+    time.sleep(0.01)
+for i in range(8):
+    for name in (".envrc", "fine"):
+        try:
+            open(f"theirs{i}/{name}", "x")
+        except PermissionError:
+            pass
+print(any(os.stat(f"theirs{i}").st_ino in numbers for i in range(8)))""",
+                         flags=WRITE)
+    run.stdout.readline()
+    for i in range(8):
+        (stockade.cwd / f"theirs{i}").mkdir()
+    assert run.communicate(timeout=20)[0] in (b"True\n", b"False\n")
+    for i in range(8):
+        assert os.listdir(stockade.cwd / f"theirs{i}") == ["fine"]
+
+
+def test_a_name_that_only_a_file_may_get(stockade):
+    """While it is looked at, its name is nobody's to give or take."""
+    stockade.sh("""
+        mkdir d; echo x > d/settings.json; echo x > a; echo x > b; ln a linked
+        mv a .claude; mv -T d .stockade-plain-0; mkdir .stockade-plain-1
+        ln -s d .STOCKADE-plain-2; mkdir node_modules; mv b node_modules
+        mv node_modules/b c; mv c .stockade-plain-3""", flags=WRITE)
+    assert (stockade.cwd / ".claude").read_text() == "x\n"
+    assert sorted(os.listdir(stockade.cwd)) == [
+        ".claude", "c", "d", "linked", "node_modules"]

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "creation.h"
 
+#include "area.h"
 #include "own.h"
 #include "tap.h"
 
@@ -137,10 +138,12 @@ static void test_only_a_default_is_lifted(void)
 	CHECK(refused("/ws/x.sh", false));
 }
 
-static bool is_new(struct creation_made *m, struct sv dir)
+static bool is_new(struct creation_made *m, struct sv path, size_t n)
 {
 	(void)m;
-	return sv_eq(dir, SV("/ws/new"));
+	while (n--)
+		path = area_parent(path);
+	return sv_eq(path, SV("/ws/new"));
 }
 
 static void test_what_the_agent_has_made_is_its_own(void)
