@@ -145,21 +145,26 @@ static struct sv next_name(struct sv *rest)
 	return name;
 }
 
-/* Does path begin with all the names (or patterns) of guard? */
-static bool starts_with(struct sv path, struct sv guard)
+/* Does path begin with all the names (or patterns) of guard?  A link has below
+ * it whatever it leads to. */
+static bool starts_with(struct sv path, struct sv guard, bool is_link)
 {
 	char folded[FOLD_MAX], pattern[FOLD_MAX];
 
 	for (struct sv name = next_name(&guard); name.n;
-	     name = next_name(&guard))
-		if (!glob_match_segment(fold(name, pattern),
-					fold(next_name(&path), folded)))
+	     name = next_name(&guard)) {
+		struct sv its = next_name(&path);
+
+		if (!its.n)
+			return is_link;
+		if (!glob_match_segment(fold(name, pattern), fold(its, folded)))
 			return false;
+	}
 	return true;
 }
 
 /* The repositories of submodules, the places of linked worktrees. */
-static bool is_in_modules(struct sv below_git)
+static bool is_in_modules(struct sv below_git, bool is_link)
 {
 	static const char *const files[] = {
 		"hooks", "config", "config.worktree", "commondir", "gitdir",
@@ -175,13 +180,15 @@ static bool is_in_modules(struct sv below_git)
 		for (const char *const *at = files; *at; at++)
 			if (sv_eq(fold(name, folded), sv_str(*at)))
 				return true;
-	return false;
+	return is_link;
 }
 
-bool dotfile_is_guarded(struct sv path, bool is_dir)
+bool dotfile_is_guarded(struct sv path, mode_t mode)
 {
+	const bool is_dir = S_ISDIR(mode), is_link = S_ISLNK(mode);
 	char folded[FOLD_MAX];
 	struct sv rest = path;
+	bool in_git = false;
 
 	for (;;) {
 		struct sv from = rest;
@@ -190,12 +197,17 @@ bool dotfile_is_guarded(struct sv path, bool is_dir)
 		if (name.n == 0)
 			return false;
 		for (const char *const *at = dotfile_guards; *at; at++)
-			if (starts_with(from, sv_str(*at)))
+			if (starts_with(from, sv_str(*at), is_link))
 				return true;
-		if (!sv_eq(fold(name, folded), SV(".git")))
+		name = fold(name, folded);
+		/* That makes a directory a repository, whatever its name is. */
+		if (sv_eq(name, SV("head")) && rest.n == 0 && !is_dir && !in_git)
+			return true;
+		if (!sv_eq(name, SV(".git")))
 			continue;
+		in_git = true;
 		/* A file of that name says where the repository is. */
-		if ((rest.n == 0 && !is_dir) || is_in_modules(rest))
+		if ((rest.n == 0 && !is_dir) || is_in_modules(rest, is_link))
 			return true;
 	}
 }

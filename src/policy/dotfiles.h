@@ -11,6 +11,8 @@
 #ifndef POLICY_DOTFILES_H
 #define POLICY_DOTFILES_H
 
+#include <sys/stat.h>
+
 #include "sv.h"
 
 /* Is this name, which starts with a dot, shown unless hidden? */
@@ -29,8 +31,10 @@ bool dotfile_begins_guard(struct sv name);
  * Does this path (absolute, or below a directory) name such a file, or one
  * below, at any depth?  For what is to be written outside: names are compared
  * as the least careful file system would, without regard to case, to characters
- * that it ignores, to dots and spaces at the end, and to short names.
+ * that it ignores, to dots and spaces at the end, and to short names.  A link that
+ * may lead to a directory with such a name in it is one, and what makes a directory
+ * a bare repository.
  */
-bool dotfile_is_guarded(struct sv path, bool is_dir);
+bool dotfile_is_guarded(struct sv path, mode_t mode);
 
 #endif

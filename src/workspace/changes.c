@@ -85,7 +85,7 @@ static bool is_guarded(const struct walk *w, mode_t mode)
 	buf_putc(&path, '/');
 	buf_put(&path, path_of(w));
 	/* What does not fit is not to be judged by half. */
-	return path.full || dotfile_is_guarded(buf_sv(&path), S_ISDIR(mode));
+	return path.full || dotfile_is_guarded(buf_sv(&path), mode);
 }
 
 static struct change *add(struct walk *w, enum change_kind kind, mode_t mode,

@@ -242,6 +242,25 @@ def test_guarded_paths_need_the_word(stockade, tree):
     assert held(stockade) == []
 
 
+def test_what_leads_to_guarded_names_needs_the_word(stockade, tree):
+    """In a directory of its own the agent may make links to whole directories,
+    and repositories that git finds by what is in them."""
+    run(stockade, "mkdir -p own/x/workflows own/.git/modules own/fine own/re;"
+        "cd own; touch x/settings.json x/workflows/ci.yml x/config;"
+        "ln -s x .claude; ln -s x .GitHub; ln -s ../../x .git/modules/sub;"
+        "ln -s x plain; ln -s x .git/info; ln -s ../objects fine/HEAD.md;"
+        "mkdir re/objects re/refs; touch re/HEAD re/config .config").ok()
+    apply(stockade, status=1)
+    guarded = [".claude", ".GitHub", ".git/modules/sub", ".git/info", "re/HEAD"]
+    own = tree / "own"
+    assert not [name for name in guarded if os.path.lexists(own / name)]
+    for name in ("plain", "fine/HEAD.md", ".config", "x/settings.json",
+                 "re/config"):
+        assert os.path.lexists(own / name)
+    apply(stockade, "--guarded")
+    assert not [name for name in guarded if not os.path.lexists(own / name)]
+
+
 def test_masks_and_guards_hold_on_an_overlay(stockade, tree):
     subprocess.run(["git", "init", "-q", str(tree)], check=True)
     (tree / ".env").write_text("CANARY")

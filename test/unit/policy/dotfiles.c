@@ -6,43 +6,53 @@
 
 static const struct {
 	const char *path;
-	bool is_dir;
+	mode_t mode;
 } guarded[] = {
-	{ "/p/.git/hooks", true }, { "/p/.git/hooks/pre-push", false },
-	{ ".git/config", false }, { "/p/a/b/c/.git/config", false },
-	{ "/p/.GIT/Hooks/x", false }, { "/p/.git./config", false },
-	{ "/p/.git /config ", false }, { "/p/GIT~1/config", false },
-	{ "/p/.g\xe2\x80\x8cit/config", false },
-	{ "/p/.git\xef\xbb\xbf/config", false },
-	{ "/p/.git::$INDEX_ALLOCATION/config", false },
-	{ "/p/.hus\xe2\x84\xaay/pre-commit", false },
-	{ "/p/.v\xc5\xbf" "code/tasks.json", false },
-	{ "/p/.git", false }, { "/p/.Git", false },
-	{ "/p/.git/modules/a/b/config", false },
-	{ "/p/.git/modules/a/hooks/x", false },
-	{ "/p/.git/worktrees/w/commondir", false },
-	{ "/p/.envrc", false }, { "/p/.ENVRC", false },
-	{ "/p/X.Code-Workspace", false }, { "/p/jenkinsfile", false },
-	{ "/p/.vscode", true }, { "/p/.github/workflows/ci.yml", false },
+	{ "/p/.git/hooks", S_IFDIR }, { "/p/.git/hooks/pre-push", S_IFREG },
+	{ ".git/config", S_IFREG }, { "/p/a/b/c/.git/config", S_IFREG },
+	{ "/p/.GIT/Hooks/x", S_IFREG }, { "/p/.git./config", S_IFREG },
+	{ "/p/.git /config ", S_IFREG }, { "/p/GIT~1/config", S_IFREG },
+	{ "/p/.g\xe2\x80\x8cit/config", S_IFREG },
+	{ "/p/.git\xef\xbb\xbf/config", S_IFREG },
+	{ "/p/.git::$INDEX_ALLOCATION/config", S_IFREG },
+	{ "/p/.hus\xe2\x84\xaay/pre-commit", S_IFREG },
+	{ "/p/.v\xc5\xbf" "code/tasks.json", S_IFREG },
+	{ "/p/.git", S_IFREG }, { "/p/.Git", S_IFREG },
+	{ "/p/.git/modules/a/b/config", S_IFREG },
+	{ "/p/.git/modules/a/hooks/x", S_IFREG },
+	{ "/p/.git/worktrees/w/commondir", S_IFREG },
+	{ "/p/.envrc", S_IFREG }, { "/p/.ENVRC", S_IFREG },
+	{ "/p/X.Code-Workspace", S_IFREG }, { "/p/jenkinsfile", S_IFREG },
+	{ "/p/.vscode", S_IFDIR }, { "/p/.github/workflows/ci.yml", S_IFREG },
+	/* Whatever they lead to. */
+	{ "/p/.claude", S_IFLNK }, { "/p/.GITHUB", S_IFLNK },
+	{ "/p/.git/info", S_IFLNK }, { "/p/.git/modules/a", S_IFLNK },
+	{ "/p/.git/worktrees", S_IFLNK }, { "/p/.config", S_IFLNK },
+	/* A bare repository. */
+	{ "/p/any/HEAD", S_IFREG }, { "/p/any/Head", S_IFLNK },
 };
 
 static const struct {
 	const char *path;
-	bool is_dir;
+	mode_t mode;
 } plain[] = {
-	{ "/p/.git", true }, { "/p/.git/HEAD", false }, { "/p/git/hooks", true },
-	{ "/p/.git/objects/ab/cd", false }, { "/p/.git/refs/heads/config", false },
-	{ "/p/config", false }, { "/p/hooks", true }, { "/p/src/envrc", false },
-	{ "/p/.gitignore", false }, { "/p/.github/CODEOWNERS", false },
-	{ "/p/.envrc.sample", false }, { "", true }, { "/", true },
-	{ "/p/.git/modules/a/HEAD", false },
+	{ "/p/.git", S_IFDIR }, { "/p/.git/HEAD", S_IFREG }, { "/p/git/hooks", S_IFDIR },
+	{ "/p/.git/objects/ab/cd", S_IFREG }, { "/p/.git/refs/heads/config", S_IFREG },
+	{ "/p/config", S_IFREG }, { "/p/hooks", S_IFDIR }, { "/p/src/envrc", S_IFREG },
+	{ "/p/.gitignore", S_IFREG }, { "/p/.github/CODEOWNERS", S_IFREG },
+	{ "/p/.envrc.sample", S_IFREG }, { "", S_IFDIR }, { "/", S_IFDIR },
+	{ "/p/.git/modules/a/HEAD", S_IFREG },
+	{ "/p/.claude", S_IFREG }, { "/p/.github", S_IFDIR },
+	{ "/p/claude", S_IFLNK }, { "/p/.git/objects", S_IFLNK },
+	{ "/p/HEAD", S_IFDIR }, { "/p/HEAD/x", S_IFREG },
+	{ "/p/HEAD.md", S_IFREG }, { "/p/any/objects", S_IFDIR },
 };
 
 static void test_guarded_names_are_found_however_they_are_spelled(void)
 {
 	for (size_t i = 0; i < countof(guarded); i++) {
 		bool found = dotfile_is_guarded(sv_str(guarded[i].path),
-						guarded[i].is_dir);
+						guarded[i].mode);
 
 		if (!found)
 			printf("# %s\n", guarded[i].path);
@@ -54,7 +64,7 @@ static void test_others_are_not(void)
 {
 	for (size_t i = 0; i < countof(plain); i++) {
 		bool found = dotfile_is_guarded(sv_str(plain[i].path),
-						plain[i].is_dir);
+						plain[i].mode);
 
 		if (found)
 			printf("# %s\n", plain[i].path);
