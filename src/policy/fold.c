@@ -4,20 +4,35 @@
 
 #include "own.h"
 
-/* Characters that HFS+ does not see in a name (U+200B..200F, 202A..202E,
- * 2060..206F, FEFF): how many bytes of one are here. */
+/* Characters that another system does not see in a name: HFS+ some of those from
+ * U+200B on, ext4 and f2fs, where they fold case, all that Unicode calls ignorable. */
+static const struct { uint32_t first, last; } unseen[] = {
+	{ 0xad, 0xad }, { 0x34f, 0x34f }, { 0x61c, 0x61c }, { 0x115f, 0x1160 },
+	{ 0x17b4, 0x17b5 }, { 0x180b, 0x180f }, { 0x200b, 0x200f },
+	{ 0x202a, 0x202e }, { 0x2060, 0x206f }, { 0x3164, 0x3164 },
+	{ 0xfe00, 0xfe0f }, { 0xfeff, 0xfeff }, { 0xffa0, 0xffa0 },
+	{ 0xfff0, 0xfff8 }, { 0x1bca0, 0x1bca3 }, { 0x1d173, 0x1d17a },
+	{ 0xe0000, 0xe0fff },
+};
+
+/* How many bytes of one are here. */
 static size_t ignored(struct sv v)
 {
 	const unsigned char *p = (const unsigned char *)v.p;
+	size_t n = p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : 4;
+	uint32_t code = p[0] & (0xffU >> (n + 1));
 
-	if (v.n < 3)
+	if (p[0] < 0xc0 || v.n < n)
 		return 0;
-	if (p[0] == 0xe2 && p[1] == 0x80 &&
-	    ((p[2] >= 0x8b && p[2] <= 0x8f) || (p[2] >= 0xaa && p[2] <= 0xae)))
-		return 3;
-	if (p[0] == 0xe2 && p[1] == 0x81 && p[2] >= 0xa0 && p[2] <= 0xaf)
-		return 3;
-	return p[0] == 0xef && p[1] == 0xbb && p[2] == 0xbf ? 3 : 0;
+	for (size_t i = 1; i < n; i++) {
+		if ((p[i] & 0xc0) != 0x80)
+			return 0;
+		code = code << 6 | (p[i] & 0x3f);
+	}
+	for (size_t i = 0; i < countof(unseen); i++)
+		if (code >= unseen[i].first && code <= unseen[i].last)
+			return n;
+	return 0;
 }
 
 /* What ext4 and f2fs take for ASCII letters in a directory that folds case. */
@@ -26,8 +41,6 @@ static const struct { const char *from, *to; } foldings[] = {
 	{ "\u1e9e", "ss" }, { "\ufb00", "ff" }, { "\ufb01", "fi" },
 	{ "\ufb02", "fl" }, { "\ufb03", "ffi" }, { "\ufb04", "ffl" },
 	{ "\ufb05", "st" }, { "\ufb06", "st" },
-	/* ... and for nothing */
-	{ "\u00ad", "" }, { "\u034f", "" }, { "\ufe0f", "" },
 };
 
 /* The first character of *name, which becomes what is behind it. */

@@ -121,6 +121,10 @@ static void test_names_that_are_the_same_elsewhere(void)
 	CHECK(refused("/ws/.envrc. .", false));
 	CHECK(refused("/ws/.env\u200crc", false));
 	CHECK(refused("/ws/\ufeff.envrc", false));
+	CHECK(refused("/ws/.en\u061cvrc", false));
+	CHECK(refused("/ws/.en\u3164vrc\ufe00", false));
+	CHECK(refused("/ws/.en\U000e0041vrc", false));
+	CHECK(!refused("/ws/.en\U000f0041vrc", false));
 	CHECK(refused("/ws/.Claude/Settings.JSON", false));
 	CHECK(refused("/ws/.claude/\u017fetting\u017f.json", false));
 	CHECK(refused("/ws/.claude/\u017fetting\u00ads.json", false));
