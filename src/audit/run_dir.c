@@ -332,7 +332,8 @@ int run_open(struct sv id, int *ret_fd, char ret_id[RUN_ID_MAX], struct err *e)
 	(void)snprintf(name, sizeof name, "%.*s" SUFFIX, SV_FMT(id));
 	if (open_runs(&runs, false, e) < 0)
 		return -1;
-	*ret_fd = openat(runs, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	*ret_fd = openat(runs, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW |
+			 O_NONBLOCK);
 	if (*ret_fd < 0 && errno == ENOENT)
 		return err_kind(e, ERR_POLICY, "there is no run %.*s; "
 				"`stockade runs` lists them", SV_FMT(id));

@@ -151,8 +151,13 @@ void process_keep_on(pid_t pid, const cpu_set_t *cpus)
 void process_give_way(bool on)
 {
 	const struct sched_param none = { 0 };
+	static bool given;	/* a policy of the caller's own stays */
 
-	(void)sched_setscheduler(0, on ? SCHED_BATCH : SCHED_OTHER, &none);
+	if (on)
+		given = sched_getscheduler(0) == SCHED_OTHER &&
+			sched_setscheduler(0, SCHED_BATCH, &none) == 0;
+	else if (given)
+		(void)sched_setscheduler(0, SCHED_OTHER, &none);
 }
 
 bool process_orphans_are_reaped(void)

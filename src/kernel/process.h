@@ -64,7 +64,8 @@ bool process_other_cpus(const cpu_set_t *all, cpu_set_t *ret);
 /* Of a process, or with 0 of the caller's thread; an empty set changes none. */
 void process_keep_on(pid_t pid, const cpu_set_t *cpus);
 /* Whether the caller's thread, when it is woken, lets what works on its
- * processor go on first; children inherit it (SCHED_BATCH, sched(7)). */
+ * processor go on first; children inherit it (SCHED_BATCH, sched(7)).  Whoever
+ * has another policy than the usual one keeps it. */
 void process_give_way(bool on);
 /* Whether a child that outlives us is reaped by whoever inherits it.  The init
  * of the host does that; the first process of a container often does not. */

@@ -109,6 +109,23 @@ def test_the_processors_are_the_callers(stockade):
         os.sched_setaffinity(0, mine)
 
 
+@pytest.mark.parametrize("policy", [os.SCHED_OTHER, os.SCHED_BATCH,
+                                    os.SCHED_IDLE])
+def test_the_scheduling_is_the_callers(stockade, policy):
+    """Of the command, and of stockade itself, which gives way for a moment."""
+    def choose():
+        os.sched_setscheduler(0, policy, os.sched_param(0))
+
+    child = stockade.start("sh", "-c", "echo ready; read x; chrt -p $$",
+                           stdin=subprocess.PIPE, preexec_fn=choose)
+    assert child.stdout.readline() == b"ready\n"
+    assert os.sched_getscheduler(child.pid) == policy
+    out, _ = child.communicate(b"\n", timeout=20)
+    name = {os.SCHED_OTHER: b"SCHED_OTHER", os.SCHED_BATCH: b"SCHED_BATCH",
+            os.SCHED_IDLE: b"SCHED_IDLE"}[policy]
+    assert name in out
+
+
 def test_a_directory_as_standard_input_is_refused(stockade):
     opened = os.open("/", os.O_RDONLY | os.O_DIRECTORY)
     try:
