@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
@@ -244,6 +245,8 @@ static int carry_out(struct inventory *v, const struct descent *from,
 
 	if (error)
 		return error;
+	/* That of whoever made something last is still there. */
+	(void)umask(0);
 	v->until_ms = loop_now_ms() + TIME_MAX_MS;
 	error = move(v, 0, &old, &new);
 	if (!to->there)

@@ -249,6 +249,20 @@ def test_a_guarded_pattern_holds_below_the_new_name(stockade, tree):
     assert "A  free/sub/deep/two" in diff(stockade)
 
 
+def test_nobody_elses_umask_matters(stockade, tree):
+    script = """
+import os
+if os.fork() == 0:
+    os.umask(0o777)
+    os.mkdir("closed")
+    os._exit(0)
+os.wait()
+""" + RENAME.format("dir", "moved")
+    mode = oct((tree / "dir").stat().st_mode)
+    result = run(stockade, script + "\nprint(oct(os.stat('moved').st_mode))")
+    assert result.ok().out.strip() == mode
+
+
 def test_what_installers_unpack_is_not_taken_out(stockade, tree):
     """As without an overlay it is another file system's."""
     (tree / "node_modules" / "a").mkdir(parents=True)
