@@ -49,8 +49,9 @@ static int set_aside(const struct descent *from, int dir_fd,
 		if (renameat2(from->dir_fd, from->name, dir_fd, ret,
 			      RENAME_NOREPLACE) == 0)
 			return 0;
+		/* Not every file system knows that; the file can be copied. */
 		if (errno != EEXIST)
-			return errno;
+			return errno == EINVAL ? EXDEV : errno;
 	}
 	return EXDEV;
 }
