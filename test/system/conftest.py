@@ -36,6 +36,9 @@ needs_cell = pytest.mark.skipif(
     not IN_CELL, reason="needs the names and addresses of test/cell")
 as_root = pytest.mark.skipif(not IS_ROOT, reason="speaks of a launch by root")
 as_user = pytest.mark.skipif(IS_ROOT, reason="speaks of a launch by a user")
+needs_overlay = pytest.mark.skipif(
+    IS_ROOT and tuple(map(int, os.uname().release.split(".")[:2])) < (6, 15),
+    reason="started by root, an overlay needs Linux 6.15")
 
 
 class Result:

@@ -12,8 +12,9 @@ import time
 
 import pytest
 
-from conftest import BUILD, as_root
+from conftest import BUILD, as_root, needs_overlay
 
+pytestmark = needs_overlay
 OVERLAY = ["--workspace", "overlay"]
 KEEP = ["--keep", "demo"]
 STOP = os.path.join(BUILD, "test", "probe", "apply-stop")

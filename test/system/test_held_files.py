@@ -10,8 +10,9 @@ import time
 
 import pytest
 
-from conftest import as_root, as_user
+from conftest import as_root, as_user, needs_overlay
 
+pytestmark = needs_overlay
 OVERLAY = ["--workspace", "overlay"]
 KEEP = ["--keep", "demo"]
 

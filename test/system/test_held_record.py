@@ -7,8 +7,9 @@ import time
 
 import pytest
 
-from conftest import BUILD
+from conftest import BUILD, needs_overlay
 
+pytestmark = needs_overlay
 OVERLAY = ["--workspace", "overlay"]
 STOP = os.path.join(BUILD, "test", "probe", "apply-stop")
 AFTERWARDS = ("apply", "undone", "discard")

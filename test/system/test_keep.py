@@ -11,8 +11,10 @@ import time
 
 import pytest
 
+from conftest import needs_overlay
 from test_workspace import OVERLAY, STOP, apply, diff, held, run, snapshot, tree  # noqa: F401
 
+pytestmark = needs_overlay
 KEEP = ["--keep", "demo"]
 
 

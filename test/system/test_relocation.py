@@ -11,8 +11,9 @@ import time
 
 import pytest
 
-from conftest import eventually, processes
+from conftest import eventually, needs_overlay, processes
 
+pytestmark = needs_overlay
 OVERLAY = ["--workspace", "overlay"]
 TOO_MANY, DEEPEST = 2048, 64
 RENAME = "import os; os.rename('{}', '{}')"

@@ -14,8 +14,9 @@ import time
 
 import pytest
 
-from conftest import BUILD, IS_ROOT, as_root, as_user
+from conftest import BUILD, IS_ROOT, as_root, as_user, needs_overlay
 
+pytestmark = needs_overlay
 OVERLAY = ["--workspace", "overlay"]
 STOP = os.path.join(BUILD, "test", "probe", "apply-stop")
 LAUNCH_FAULT = os.path.join(BUILD, "test", "probe", "launch-fault")

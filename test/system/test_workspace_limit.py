@@ -14,7 +14,7 @@ import time
 
 import pytest
 
-from conftest import BUILD, IS_ROOT
+from conftest import BUILD, IS_ROOT, needs_overlay
 from test_workspace import (CHANGE, OVERLAY, apply, diff, diff_of_all, held,
                             run, snapshot, tree)  # noqa: F401
 
@@ -35,7 +35,7 @@ def tmpfs_has_attributes():
 
 needs_attributes = pytest.mark.skipif(
     not tmpfs_has_attributes(), reason="needs Linux 6.6 for attributes on tmpfs")
-pytestmark = needs_attributes
+pytestmark = [needs_attributes, needs_overlay]
 
 
 def limited(stockade, script, *flags, size="8M", **more):
