@@ -17,6 +17,7 @@
 #include "own.h"
 #include "run_dir.h"
 #include "seen.h"
+#include "sv.h"
 
 /* The launch refuses symbolic links: the name that it has in truth. */
 static int find_path(struct run_held *r, struct err *e)
