@@ -134,8 +134,9 @@ static void plan_end(struct builder *b)
 	if (b->plan->wants_pty)
 		add(b, STEP_REPORT, "the terminal's other side to the parent");
 	add(b, STEP_LANDLOCK, "this root only; written where granted");
-	add(b, STEP_JOIN, "wait for the thread; the host is gone");
+	/* The word comes last as a rule: it is slept for once, not twice. */
 	add(b, STEP_GO, "wait for the parent's word");
+	add(b, STEP_JOIN, "wait for the thread; the host is gone");
 	if (b->plan->wants_ca)
 		add(b, STEP_CERTIFICATE, "this run's authority is trusted");
 	plan_rlimits(b);

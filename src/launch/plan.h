@@ -66,8 +66,8 @@
 	STEP(PTY, "pty")		/* for the command's stdio */  \
 	STEP(REPORT, "report")		/* the pty to the parent */    \
 	STEP(LANDLOCK, "landlock")                                    \
-	STEP(JOIN, "join")		/* the thread: the host is gone */ \
 	STEP(GO, "go")			/* the parent's word */        \
+	STEP(JOIN, "join")		/* the thread: the host is gone */ \
 	STEP(CERTIFICATE, "certificate")                              \
 	STEP(RLIMITS, "rlimits")                                      \
 	STEP(KEEPER, "keeper")		/* names are made by pid 1 */  \
