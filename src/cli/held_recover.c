@@ -13,6 +13,7 @@
 #include "apply.h"
 #include "carry.h"
 #include "complaint.h"
+#include "dir.h"
 #include "held_record.h"
 #include "own.h"
 #include "run_dir.h"
@@ -48,11 +49,8 @@ static DIR *list(int store_fd)
 {
 	auto_fd int fd = openat(store_fd, ".", O_RDONLY | O_DIRECTORY |
 				O_CLOEXEC);
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 
-	if (dir)
-		(void)steal_fd(&fd);
-	return dir;
+	return dir_take(&fd);
 }
 
 static int recover_all_carried(int store_fd, struct err *e)
@@ -62,12 +60,12 @@ static int recover_all_carried(int store_fd, struct err *e)
 
 	if (!dir)
 		return err_sys(e, "read the list of held changes");
-	while ((d = readdir(dir)) != NULL)
+	while ((d = dir_next(dir)) != NULL)
 		if (d->d_name[0] != '.' &&
 		    carry_is_pending(store_fd, d->d_name) &&
 		    recover_carried(store_fd, d->d_name, e) < 0)
 			return err_ctx(e, "what %.64s holds", d->d_name);
-	return 0;
+	return errno ? err_sys(e, "read the list of held changes") : 0;
 }
 
 /* Told whoever asked for something else. */
@@ -105,7 +103,7 @@ static bool any_is_pending(int store_fd)
 	auto_dir DIR *dir = list(store_fd);
 	const struct dirent *d;
 
-	while (dir && (d = readdir(dir)) != NULL)
+	while (dir && (d = dir_next(dir)) != NULL)
 		if (d->d_name[0] != '.' &&
 		    carry_is_pending(store_fd, d->d_name))
 			return true;

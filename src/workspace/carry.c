@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "dir.h"
 #include "duplicate.h"
 #include "entry.h"
 #include "io.h"
@@ -91,33 +92,19 @@ int carry_in(const struct held *h, int layers_fd, struct err *e)
 	return carry_trees(h, h->fd, layers_fd, e);
 }
 
-static bool is_dot(const char *name)
-{
-	return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
-}
-
 static DIR *list(int dir_fd)
 {
 	auto_fd int fd = openat(dir_fd, ".", DIRECTORY);
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 
-	if (dir)
-		(void)steal_fd(&fd);
-	return dir;
+	return dir_take(&fd);
 }
 
 static bool has_entries(int dir_fd)
 {
 	auto_dir DIR *dir = list(dir_fd);
-	const struct dirent *d;
 
 	/* What cannot be read is found again when it is carried out. */
-	if (!dir)
-		return true;
-	while ((d = readdir(dir)) != NULL)
-		if (!is_dot(d->d_name))
-			return true;
-	return false;
+	return !dir || dir_next(dir) || errno;
 }
 
 bool carry_is_empty(const struct held *h, int layers_fd)
@@ -144,14 +131,16 @@ static int settle(int held_fd, struct err *e)
 
 	if (!dir)
 		return err_sys(e, "read what was carried out");
-	while ((d = readdir(dir)) != NULL) {
-		if (is_dot(d->d_name) || strcmp(d->d_name, HELD_META) == 0)
+	while ((d = dir_next(dir)) != NULL) {
+		if (strcmp(d->d_name, HELD_META) == 0)
 			continue;
 		if (entry_remove(held_fd, d->d_name, e) < 0)
 			return -1;
 		if (renameat(fd, d->d_name, held_fd, d->d_name) < 0)
 			return err_sys(e, "put %s in its place", d->d_name);
 	}
+	if (errno)
+		return err_sys(e, "read what was carried out");
 	if (renameat(fd, HELD_META, held_fd, HELD_META) < 0 && errno != ENOENT)
 		return err_sys(e, "put " HELD_META " in its place");
 	if (unlinkat(held_fd, WHOLE, AT_REMOVEDIR) < 0)

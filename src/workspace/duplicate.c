@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "copy.h"
+#include "dir.h"
 #include "entry.h"
 #include "own.h"
 
@@ -53,27 +54,21 @@ static void walk_fini(struct walk *w)
 }
 #define auto_walk __attribute__((cleanup(walk_fini)))
 
-static bool is_dot(const char *name)
-{
-	return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
-}
-
 static int read_names(int dir_fd, struct buf *ret, struct err *e)
 {
 	auto_fd int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY |
 				O_CLOEXEC);
-	auto_dir DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	auto_dir DIR *dir = dir_take(&fd);
 	const struct dirent *d;
 
 	if (!dir)
 		return err_sys(e, "read a directory");
-	(void)steal_fd(&fd);
-	while ((d = readdir(dir)) != NULL) {
-		if (is_dot(d->d_name))
-			continue;
+	while ((d = dir_next(dir)) != NULL) {
 		buf_puts(ret, d->d_name);
 		buf_putc(ret, 0);
 	}
+	if (errno)
+		return err_sys(e, "read a directory");
 	return buf_check(ret, "the names of a directory", e);
 }
 
