@@ -38,6 +38,28 @@ struct sv sv_trim(struct sv v)
 	return v;
 }
 
+struct sv sv_cut(struct sv *rest, char separator)
+{
+	struct sv part = sv_head(*rest, sv_find(*rest, separator));
+
+	*rest = sv_from(*rest, part.n + 1);
+	return part;
+}
+
+int sv_compare_paths(struct sv a, struct sv b)
+{
+	size_t n = a.n < b.n ? a.n : b.n;
+
+	for (size_t i = 0; i < n; i++) {
+		unsigned char x = (unsigned char)a.p[i];
+		unsigned char y = (unsigned char)b.p[i];
+
+		if (x != y)
+			return x == '/' ? -1 : y == '/' ? 1 : x < y ? -1 : 1;
+	}
+	return (a.n > b.n) - (a.n < b.n);
+}
+
 bool sv_to_u64(struct sv v, uint64_t max, uint64_t *ret)
 {
 	uint64_t value = 0;

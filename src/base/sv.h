@@ -61,6 +61,12 @@ static inline struct sv sv_head(struct sv v, size_t n)
 
 /* ASCII only, independent of locale. */
 bool sv_eq_nocase(struct sv a, struct sv b);
+/* Of two paths, as for qsort(): '/' comes before any other byte, so that what is
+ * in a directory follows it at once. */
+int sv_compare_paths(struct sv a, struct sv b);
+/* Cuts what is before the first `separator` from *rest, and that one with it;
+ * without one, all. */
+struct sv sv_cut(struct sv *rest, char separator);
 /* Index of the first byte c, or v.n. */
 size_t sv_find(struct sv v, char c);
 /* Index of the first occurrence of needle, or v.n. */

@@ -24,19 +24,10 @@ const char *cgroup_controller_name(enum cgroup_controller c)
 	return names[c];
 }
 
-/* Cuts the part before `separator` from *rest. */
-static struct sv cut(struct sv *rest, char separator)
-{
-	struct sv part = sv_head(*rest, sv_find(*rest, separator));
-
-	*rest = sv_from(*rest, part.n + 1);
-	return part;
-}
-
 static bool list_has(struct sv list, char separator, struct sv name)
 {
 	while (list.n)
-		if (sv_eq(cut(&list, separator), name))
+		if (sv_eq(sv_cut(&list, separator), name))
 			return true;
 	return false;
 }
@@ -46,9 +37,9 @@ static bool own_path(struct sv groups, int version, struct sv controller,
 		     struct sv *ret)
 {
 	while (groups.n) {
-		struct sv line = cut(&groups, '\n');
-		struct sv id = cut(&line, ':');
-		struct sv list = cut(&line, ':');
+		struct sv line = sv_cut(&groups, '\n');
+		struct sv id = sv_cut(&line, ':');
+		struct sv list = sv_cut(&line, ':');
 
 		if (version == 2 ? !sv_eq(id, SV("0")) :
 				   !list_has(list, ',', controller))
@@ -73,16 +64,16 @@ static bool is_mount_of(struct sv line, int version, struct sv controller,
 	if (at == line.n)
 		return false;
 	rest = sv_from(line, at + mark.n);
-	if (!sv_eq(cut(&rest, ' '), version == 2 ? SV("cgroup2") :
+	if (!sv_eq(sv_cut(&rest, ' '), version == 2 ? SV("cgroup2") :
 						   SV("cgroup")))
 		return false;
-	(void)cut(&rest, ' ');
+	(void)sv_cut(&rest, ' ');
 	if (version == 1 && !list_has(rest, ',', controller))
 		return false;
 	for (int i = 0; i < 3; i++)
-		(void)cut(&line, ' ');
-	ret->root = cut(&line, ' ');
-	ret->point = cut(&line, ' ');
+		(void)sv_cut(&line, ' ');
+	ret->root = sv_cut(&line, ' ');
+	ret->point = sv_cut(&line, ' ');
 	/* An escaped blank: nobody mounts this there. */
 	return sv_find(ret->root, '\\') == ret->root.n &&
 	       sv_find(ret->point, '\\') == ret->point.n;
@@ -111,7 +102,7 @@ bool cgroup_locate(struct sv groups, struct sv mounts, int version,
 	if (!own_path(groups, version, controller, &path))
 		return false;
 	while (mounts.n) {
-		if (!is_mount_of(cut(&mounts, '\n'), version, controller, &m) ||
+		if (!is_mount_of(sv_cut(&mounts, '\n'), version, controller, &m) ||
 		    !below(path, m.root, &tail))
 			continue;
 		buf_put(ret, m.point);
@@ -140,7 +131,7 @@ bool cgroup_offers(int dir_fd, enum cgroup_controller c)
 	if (io_read_file(dir_fd, "cgroup.controllers", &b, &ignored) < 0)
 		return false;
 	list = buf_sv(&b);
-	return list_has(cut(&list, '\n'), ' ', sv_str(names[c]));
+	return list_has(sv_cut(&list, '\n'), ' ', sv_str(names[c]));
 }
 
 /* Its descriptor, or -1 without a word. */
@@ -253,9 +244,9 @@ uint64_t cgroup_get(int dir_fd, const char *file, const char *key)
 		return 0;
 	rest = buf_sv(&b);
 	while (rest.n) {
-		struct sv line = cut(&rest, '\n');
+		struct sv line = sv_cut(&rest, '\n');
 
-		if (key && !sv_eq(cut(&line, ' '), sv_str(key)))
+		if (key && !sv_eq(sv_cut(&line, ' '), sv_str(key)))
 			continue;
 		return sv_to_u64(line, UINT64_MAX, &value) ? value : 0;
 	}
@@ -287,8 +278,8 @@ static int free_disks(int dir_fd, struct err *e)
 	if (io_read_file(dir_fd, "io.max", &b, e) < 0)
 		return -1;
 	for (rest = buf_sv(&b); rest.n;) {
-		struct sv line = cut(&rest, '\n');
-		struct sv disk = sv_head(cut(&line, ' '), 40);
+		struct sv line = sv_cut(&rest, '\n');
+		struct sv disk = sv_head(sv_cut(&line, ' '), 40);
 		char text[80];
 
 		(void)snprintf(text, sizeof text, "%.*s rbps=max wbps=max",

@@ -127,15 +127,6 @@ int cgroup_sweep(int parent_fd, const char *mine)
 	return for_leftovers(parent_fd, mine, remove_one);
 }
 
-/* Cuts the part before `separator` from *rest. */
-static struct sv cut(struct sv *rest, char separator)
-{
-	struct sv part = sv_head(*rest, sv_find(*rest, separator));
-
-	*rest = sv_from(*rest, part.n + 1);
-	return part;
-}
-
 /* The parent of a process, by the text of its status file. */
 static pid_t parent_of(uint64_t pid)
 {
@@ -149,7 +140,7 @@ static pid_t parent_of(uint64_t pid)
 	if (io_read_file(AT_FDCWD, path, &b, &ignored) < 0)
 		return 0;
 	for (rest = buf_sv(&b); rest.n;) {
-		struct sv line = cut(&rest, '\n');
+		struct sv line = sv_cut(&rest, '\n');
 
 		if (sv_starts(line, SV("PPid:\t")) &&
 		    sv_to_u64(sv_from(line, 6), INT32_MAX, &value))
@@ -191,7 +182,7 @@ bool cgroup_is_ours(int dir_fd)
 	for (rest = buf_sv(&b); rest.n;) {
 		uint64_t pid;
 
-		if (!sv_to_u64(cut(&rest, '\n'), INT32_MAX, &pid) ||
+		if (!sv_to_u64(sv_cut(&rest, '\n'), INT32_MAX, &pid) ||
 		    !is_family(pid))
 			return false;
 	}
@@ -210,7 +201,7 @@ static int move_all(int from_fd, int to_fd, bool family)
 	if (io_read_file(from_fd, "cgroup.procs", &b, &ignored) < 0)
 		return 1;
 	for (rest = buf_sv(&b); rest.n;) {
-		struct sv line = cut(&rest, '\n');
+		struct sv line = sv_cut(&rest, '\n');
 		char text[24];
 		uint64_t pid;
 

@@ -12,19 +12,10 @@
 
 enum { NUMBER_MAX = 1 << 20, FILE_TEXT_MAX = 4096 };
 
-/* Cuts the part before `separator` from *rest. */
-static struct sv cut(struct sv *rest, char separator)
-{
-	struct sv part = sv_head(*rest, sv_find(*rest, separator));
-
-	*rest = sv_from(*rest, part.n + 1);
-	return part;
-}
-
 /* MAJOR:MINOR */
 static bool to_disk(struct sv text, struct disk *ret)
 {
-	struct sv major = cut(&text, ':');
+	struct sv major = sv_cut(&text, ':');
 	uint64_t a, b;
 
 	if (!sv_to_u64(major, NUMBER_MAX, &a) ||
@@ -40,18 +31,18 @@ bool disk_next_mount(struct sv *mounts, struct disk_mount *ret)
 	const struct sv mark = SV(" - ");
 
 	while (mounts->n) {
-		struct sv line = cut(mounts, '\n');
+		struct sv line = sv_cut(mounts, '\n');
 		struct sv rest = sv_from(line, sv_find_sv(line, mark) + mark.n);
-		struct disk_mount m = { .type = cut(&rest, ' ') };
+		struct disk_mount m = { .type = sv_cut(&rest, ' ') };
 
-		(void)cut(&rest, ' ');
+		(void)sv_cut(&rest, ' ');
 		m.options = rest;
-		(void)cut(&line, ' ');
-		(void)cut(&line, ' ');
-		if (!to_disk(cut(&line, ' '), &m.device))
+		(void)sv_cut(&line, ' ');
+		(void)sv_cut(&line, ' ');
+		if (!to_disk(sv_cut(&line, ' '), &m.device))
 			continue;
-		(void)cut(&line, ' ');
-		m.point = cut(&line, ' ');
+		(void)sv_cut(&line, ' ');
+		m.point = sv_cut(&line, ' ');
 		*ret = m;
 		return true;
 	}
@@ -96,7 +87,7 @@ static bool is_one_of(struct sv name, const char *const *list)
 static bool has_option(struct sv options, char separator, struct sv beginning)
 {
 	while (options.n)
-		if (sv_starts(cut(&options, separator), beginning))
+		if (sv_starts(sv_cut(&options, separator), beginning))
 			return true;
 	return false;
 }
@@ -134,7 +125,7 @@ static int open_device(const struct disk_mount *m, int block_fd,
 		return -1;
 	rest = sv_of(link, (size_t)n);
 	while (sv_find(rest, '/') < rest.n)
-		(void)cut(&rest, '/');
+		(void)sv_cut(&rest, '/');
 	(void)snprintf(ret_name, PATH_MAX, "%.*s", SV_FMT(rest));
 	return openat(block_fd, number, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }

@@ -133,25 +133,10 @@ int area_add_named(struct builder *b, enum area_kind kind, bool write,
 	return 0;
 }
 
-/* By path, '/' before any other byte, so that a tree's parts follow it. */
-static int compare_paths(struct sv a, struct sv b)
-{
-	size_t n = a.n < b.n ? a.n : b.n;
-
-	for (size_t i = 0; i < n; i++) {
-		unsigned char x = (unsigned char)a.p[i];
-		unsigned char y = (unsigned char)b.p[i];
-
-		if (x != y)
-			return x == '/' ? -1 : y == '/' ? 1 : x < y ? -1 : 1;
-	}
-	return a.n < b.n ? -1 : a.n > b.n;
-}
-
 static int compare_areas(const void *left, const void *right)
 {
 	const struct area *a = left, *b = right;
-	int order = compare_paths(a->path, b->path);
+	int order = sv_compare_paths(a->path, b->path);
 
 	/* Of one path the policy's word comes last, and write after read. */
 	if (order == 0)
@@ -219,7 +204,7 @@ const struct area *areas_around(const struct builder *b, struct sv path)
 static int compare_mounts(const void *left, const void *right)
 {
 	const struct step *a = left, *b = right;
-	int order = compare_paths(a->target, b->target);
+	int order = sv_compare_paths(a->target, b->target);
 
 	return order ? order : (int)a->kind - (int)b->kind;
 }

@@ -57,28 +57,13 @@ int names_is_usable(const struct entry_at *upper,
 	return rights < 0 ? -1 : !rights;
 }
 
-/* '/' before any other byte: what is in a directory follows it. */
-static int compare_paths(struct sv a, struct sv b)
-{
-	size_t n = a.n < b.n ? a.n : b.n;
-
-	for (size_t i = 0; i < n; i++) {
-		unsigned char x = (unsigned char)a.p[i];
-		unsigned char y = (unsigned char)b.p[i];
-
-		if (x != y)
-			return x == '/' ? -1 : y == '/' ? 1 : x < y ? -1 : 1;
-	}
-	return (a.n > b.n) - (a.n < b.n);
-}
-
 static int compare_changes(const void *left, const void *right)
 {
 	const struct change *a = left, *b = right;
 
 	if (a->tree != b->tree)
 		return a->tree < b->tree ? -1 : 1;
-	return compare_paths(a->path, b->path);
+	return sv_compare_paths(a->path, b->path);
 }
 
 static int compare_files(unsigned a_tree, uint64_t a_inode, unsigned b_tree,
@@ -99,7 +84,7 @@ static int compare_unchanged(const void *left, const void *right)
 		return by_file;
 	if (a->usable != b->usable)
 		return a->usable ? -1 : 1;
-	return compare_paths(a->path, b->path);
+	return sv_compare_paths(a->path, b->path);
 }
 
 static bool is_same_file(const struct unchanged *a, const struct unchanged *b)

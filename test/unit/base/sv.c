@@ -70,6 +70,27 @@ static void test_sv_trim_takes_spaces_and_tabs(void)
 	CHECK_SV(sv_trim(SV("\n")), "\n");
 }
 
+static void test_sv_cut_takes_what_is_before(void)
+{
+	struct sv rest = SV("a::b");
+
+	CHECK_SV(sv_cut(&rest, ':'), "a");
+	CHECK_SV(sv_cut(&rest, ':'), "");
+	CHECK_SV(rest, "b");
+	CHECK_SV(sv_cut(&rest, ':'), "b");
+	CHECK_SV(rest, "");
+}
+
+static void test_sv_compare_paths_keeps_a_directory_together(void)
+{
+	CHECK_INT(sv_compare_paths(SV("a/b"), SV("a/b")), 0);
+	CHECK(sv_compare_paths(SV("a"), SV("a/b")) < 0);
+	CHECK(sv_compare_paths(SV("a/b"), SV("a")) > 0);
+	CHECK(sv_compare_paths(SV("a/b"), SV("a!")) < 0);
+	CHECK(sv_compare_paths(SV("a!"), SV("a/b")) > 0);
+	CHECK(sv_compare_paths(SV("a\xff"), SV("ab")) > 0);
+}
+
 int main(void)
 {
 	RUN(test_sv_eq_compares_bytes_not_strings);
@@ -79,5 +100,7 @@ int main(void)
 	RUN(test_sv_to_u64_takes_plain_digits_only);
 	RUN(test_sv_to_u64_above_the_maximum_is_refused);
 	RUN(test_sv_trim_takes_spaces_and_tabs);
+	RUN(test_sv_cut_takes_what_is_before);
+	RUN(test_sv_compare_paths_keeps_a_directory_together);
 	return tap_done();
 }
