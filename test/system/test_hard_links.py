@@ -12,12 +12,11 @@ import time
 
 import pytest
 
-from conftest import BUILD, as_root, needs_overlay
+from conftest import as_root, git, needs_overlay
+from test_workspace import OVERLAY, STOP, apply, diff, held
 
 pytestmark = needs_overlay
-OVERLAY = ["--workspace", "overlay"]
 KEEP = ["--keep", "demo"]
-STOP = os.path.join(BUILD, "test", "probe", "apply-stop")
 
 
 def run(stockade, script, *flags):
@@ -42,21 +41,6 @@ def snapshot(top):
             seen[os.path.relpath(path, top)] = (
                 st.st_mode, st.st_ino, st.st_nlink, what)
     return seen
-
-
-def diff(stockade, *arguments):
-    return stockade.call("diff", *arguments).ok().out.splitlines()
-
-
-def apply(stockade, *arguments, status=0):
-    result = stockade.call("apply", *arguments)
-    assert result.status == status, str(result)
-    return result.out.splitlines()
-
-
-def held(stockade):
-    store = stockade.state() / "held"
-    return sorted(n for n in os.listdir(store) if not n.startswith("."))
 
 
 def inode(path):
@@ -115,13 +99,6 @@ def test_a_tree_of_links(stockade, tree):
         assert inode(tree / "dir" / name) == inode(tree / "mine" / name)
         assert links(tree / "dir" / name) == 2
     assert inode(tree / "copy") != inode(tree / "new")
-
-
-def git(top, *words):
-    return subprocess.run(
-        ["git", "-c", "user.name=a", "-c", "user.email=a@b", "-c",
-         "safe.directory=*", *words], cwd=top, check=True,
-        capture_output=True, text=True).stdout
 
 
 def test_a_clone_of_the_same_disk(stockade, tree):

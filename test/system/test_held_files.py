@@ -11,9 +11,9 @@ import time
 import pytest
 
 from conftest import as_root, as_user, needs_overlay
+from test_workspace import OVERLAY, apply, diff, held
 
 pytestmark = needs_overlay
-OVERLAY = ["--workspace", "overlay"]
 KEEP = ["--keep", "demo"]
 
 
@@ -38,21 +38,6 @@ def run(stockade, folder, script, *flags, **more):
                                 *flags], **more)
     assert {n: (folder / n).read_bytes() for n in os.listdir(folder)} == before
     return result
-
-
-def diff(stockade, *arguments):
-    return stockade.call("diff", *arguments).ok().out.splitlines()
-
-
-def apply(stockade, *arguments, status=0):
-    result = stockade.call("apply", *arguments)
-    assert result.status == status, str(result)
-    return result.out.splitlines()
-
-
-def held(stockade):
-    store = stockade.state() / "held"
-    return sorted(n for n in os.listdir(store) if not n.startswith("."))
 
 
 def test_it_is_written_and_held(stockade, folder):

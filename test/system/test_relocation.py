@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from conftest import eventually, needs_overlay, processes
+from conftest import eventually, git, needs_overlay, processes
 
 pytestmark = needs_overlay
 OVERLAY = ["--workspace", "overlay"]
@@ -162,13 +162,6 @@ def test_each_rename_does_what_it_does_without(stockade, tree):
         assert snapshot(tree) == snapshot(native)
         for folder, _, _ in os.walk(native):
             os.chmod(folder, 0o700)
-
-
-def git(top, *words):
-    return subprocess.run(
-        ["git", "-c", "user.name=a", "-c", "user.email=a@b", "-c",
-         "safe.directory=*", *words], cwd=top, check=True,
-        capture_output=True, text=True).stdout
 
 
 def test_git_renames_a_directory(stockade, tree):
