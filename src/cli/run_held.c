@@ -36,12 +36,12 @@ static int find_path(struct run_held *r, struct err *e)
 /* The kernel's own directory, which only a mount needs. */
 static void remove_work(const struct held *h)
 {
-	for (size_t i = 0; i < h->trees_n; i++) {
+	for (uint32_t i = 0; i < held_layers(h); i++) {
 		auto_fd int fd = -1;
-		char name[24];
+		char name[16];
 		struct err ignored;
 
-		(void)snprintf(name, sizeof name, "%zu", i);
+		(void)snprintf(name, sizeof name, "%" PRIu32, i);
 		fd = path_open_beneath(h->fd, sv_str(name), O_RDONLY |
 				       O_DIRECTORY, &ignored);
 		if (fd >= 0)
@@ -70,9 +70,9 @@ static int continue_it(struct run_held *r, struct launch_input *in,
 	if (!trees)
 		return err_kind(e, ERR_LIMIT, "out of memory");
 	for (size_t i = 0; i < h->trees_n; i++)
-		trees[i] = (struct launch_tree){ h->trees[i].path,
-						 h->trees[i].ino,
-						 h->trees[i].only };
+		trees[i] = (struct launch_tree){
+			h->trees[i].path, h->trees[i].ino, h->trees[i].only,
+			h->trees[i].layers, h->trees[i].below };
 	in->held_trees = trees;
 	in->held_trees_n = h->trees_n;
 	remove_work(h);
@@ -147,9 +147,10 @@ int run_held_note(struct run_held *r, const struct plan *plan, pid_t pid,
 
 		if (s->kind != STEP_OVERLAY)
 			continue;
-		tree = overlay_tree(s);
+		tree = overlay_tree(plan, s);
 		if (held_add(&r->held, &(struct held_tree){
-				     tree.path, tree.ino, tree.only }, e) < 0)
+				     tree.path, tree.ino, tree.only,
+				     tree.layers, tree.below }, e) < 0)
 			return -1;
 	}
 	/* What is in memory is not held yet. */

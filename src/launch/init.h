@@ -27,6 +27,7 @@ struct init {
 	int devpts_fd;
 	int layers_fd;		/* what is held is here: layers.c */
 	bool layers_shown;	/* ... and has a name for the builder */
+	struct overlay_whole *overlays;	/* of the plan's; NULL: none is made */
 	struct pty pty;
 	int ca_fd, bundle_fd;	/* this run's certificate goes there */
 	const char *ca;		/* PEM, while STEP_CERTIFICATE runs */
@@ -95,8 +96,9 @@ INIT_STEP(limits_note);
 /* layers.c */
 must_check int layers_new(const struct plan *plan, struct err *e);
 INIT_STEP(layers_make);
-/* Before s, an OVERLAY of pid 1's, is made: its layers are there. */
-INIT_STEP(layers_show);
+/* Before an overlay of pid 1's is made: its layers are there. */
+must_check int layers_show(struct init *in, const struct overlay *o,
+			   struct err *e);
 /* thread.c */
 INIT_STEP(thread_start);
 INIT_STEP(thread_join);

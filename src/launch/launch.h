@@ -47,9 +47,11 @@ struct launch_tree {
 	struct sv path;
 	uint64_t ino;
 	struct sv only;		/* the name of that file, or "" */
+	uint32_t layers;	/* its changes are in HELD/layers/upper ... */
+	struct sv below;	/* ... there; "" is that directory itself */
 };
-/* overlay.c: which that is of a STEP_OVERLAY. */
-struct launch_tree overlay_tree(const struct step *s);
+/* overlay_plan.c: which that is of a STEP_OVERLAY. */
+struct launch_tree overlay_tree(const struct plan *plan, const struct step *s);
 
 /* Everything is borrowed for plan_build().  What steps keep of it they copy,
  * for pid 1 shares only the plan's memory. */

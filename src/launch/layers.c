@@ -20,6 +20,7 @@
 
 #include <fcntl.h>
 
+#include "area.h"
 #include "builder.h"
 #include "control.h"
 #include "mount.h"
@@ -59,16 +60,13 @@ int layers_make(struct init *in, const struct step *s, struct err *e)
 }
 
 /* "HELD/N": they are attached to HELD. */
-int layers_show(struct init *in, const struct step *s, struct err *e)
+int layers_show(struct init *in, const struct overlay *o, struct err *e)
 {
-	struct sv held = s->source;
 	auto_fd int at_fd = -1;
 
 	if (in->layers_fd < 0 || in->layers_shown)
 		return 0;
-	while (held.n && held.p[held.n - 1] != '/')
-		held.n--;
-	at_fd = path_open_exact(AT_FDCWD, sv_head(held, held.n - 1), O_PATH |
+	at_fd = path_open_exact(AT_FDCWD, area_parent(o->held), O_PATH |
 				O_DIRECTORY, e);
 	if (at_fd < 0 || mount_attach(in->layers_fd, at_fd, "", e) < 0)
 		return -1;

@@ -99,7 +99,13 @@ static bool is_shown(const struct step *s)
 	return s->kind == STEP_BIND || s->kind == STEP_OVERLAY;
 }
 
-/* Of an overlay the source is where changes are held. */
+/* Of an overlay, where changes are held. */
+static struct sv source_of(const struct plan *plan, const struct step *s)
+{
+	return s->kind == STEP_OVERLAY ? plan->overlays[s->overlay].held :
+					 s->source;
+}
+
 static int find_all(struct builder *b, struct sv mounts,
 		    const struct disk_view *view, struct err *e)
 {
@@ -110,12 +116,14 @@ static int find_all(struct builder *b, struct sv mounts,
 		return -1;
 	for (size_t i = 0; i < b->plan->steps_n; i++) {
 		const struct step *s = &b->plan->steps[i];
+		struct sv source;
 
 		if (!is_shown(s))
 			continue;
-		if ((s->source.n &&
-		     limits_add_disks(l, s->source, mounts, view, e) < 0) ||
-		    ((!s->source.n || s->kind == STEP_OVERLAY) &&
+		source = source_of(b->plan, s);
+		if ((source.n &&
+		     limits_add_disks(l, source, mounts, view, e) < 0) ||
+		    ((!source.n || s->kind == STEP_OVERLAY) &&
 		     limits_add_disks(l, s->target, mounts, view, e) < 0))
 			return -1;
 	}

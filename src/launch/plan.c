@@ -237,6 +237,8 @@ void plan_free(struct plan *plan)
 	limits_forget(&plan->limits);
 	for (size_t i = 0; i < plan->steps_n; i++)
 		close_fd(&plan->steps[i].tree_fd);
+	for (size_t i = 0; i < plan->overlays_n; i++)
+		close_fd(&plan->overlays[i].whole.fd);
 	arena = plan->arena;	/* which holds the plan itself */
 	arena_free(&arena);
 }

@@ -101,6 +101,25 @@ struct step {
 					   GUARD and OVERLAY; type 0: any */
 	struct sv why;			/* the statement that asked for it */
 	uint64_t dir_ino;		/* OVERLAY of a file: its directory's */
+	uint32_t overlay;		/* OVERLAY: which of the plan's shows it */
+};
+
+/* An overlay while its trees are taken from it. */
+struct overlay_whole {
+	int fd;			/* owned; -1: not made yet, or all are taken */
+	uint32_t taken;
+	bool attached;		/* to the new root, for that (before 6.15) */
+};
+
+/* One for each directory that is a lower layer: overlay.h. */
+struct overlay {
+	struct sv base;		/* that directory, of the host's */
+	uint64_t ino;
+	struct sv held;		/* its layers: "HELD/N", or "" to be looked at */
+	uint32_t trees;		/* that are shown by it */
+	uid_t owner;		/* theirs */
+	gid_t group;
+	struct overlay_whole whole;	/* made by root, who gives the trees away */
 };
 
 /* How a standard descriptor of the command is made. */
@@ -125,6 +144,8 @@ struct plan {
 	size_t steps_n, steps_cap;
 	size_t early;		/* from here on its thread's ... */
 	size_t built;		/* ... and pid 1's again */
+	struct overlay *overlays;
+	size_t overlays_n, overlays_cap;
 
 	/* Identity.  The host's ids are what the kernel checks. */
 	uid_t uid, host_uid;

@@ -3,6 +3,7 @@
 #include "carry.h"
 
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -48,48 +49,57 @@ static int make_dir(int at_fd, const char *name, struct err *e)
 	return fd < 0 ? err_sys(e, "open the directory %s", name) : fd;
 }
 
-static int open_upper(int at_fd, size_t n, struct err *e)
+static int open_upper(int at_fd, uint32_t n, struct err *e)
 {
 	char path[NUMBER_MAX + sizeof UPPER];
 
-	(void)snprintf(path, sizeof path, "%zu/" UPPER, n);
+	(void)snprintf(path, sizeof path, "%" PRIu32 "/" UPPER, n);
 	return path_open_beneath(at_fd, sv_str(path), O_RDONLY | O_DIRECTORY,
 				 e);
 }
 
-/* Tree n of from_fd, whose layer is N/upper, to the same of to_fd. */
-static int carry_tree(int from_fd, int to_fd, int links_fd, size_t n,
-		      struct err *e)
+/* N/upper of from_fd to the same of to_fd. */
+static int carry_layer(int from_fd, int to_fd, int links_fd, uint32_t n,
+		       struct err *e)
 {
 	auto_fd int source_fd = open_upper(from_fd, n, e);
-	auto_fd int tree_fd = -1, upper_fd = -1;
+	auto_fd int dir_fd = -1, upper_fd = -1;
 	char name[NUMBER_MAX];
 
 	if (source_fd < 0)
 		return -1;
-	(void)snprintf(name, sizeof name, "%zu", n);
-	tree_fd = make_dir(to_fd, name, e);
-	upper_fd = tree_fd < 0 ? -1 : make_dir(tree_fd, UPPER, e);
+	(void)snprintf(name, sizeof name, "%" PRIu32, n);
+	dir_fd = make_dir(to_fd, name, e);
+	upper_fd = dir_fd < 0 ? -1 : make_dir(dir_fd, UPPER, e);
 	return upper_fd < 0 ? -1 :
 	       duplicate_tree(source_fd, upper_fd, links_fd, e);
 }
 
-static int carry_trees(const struct held *h, int from_fd, int to_fd,
-		       struct err *e)
+/* The first of them, for messages. */
+static struct sv tree_of(const struct held *h, uint32_t layer)
+{
+	for (size_t i = 0; i < h->trees_n; i++)
+		if (h->trees[i].layers == layer)
+			return h->trees[i].path;
+	return SV("");
+}
+
+static int carry_layers(const struct held *h, int from_fd, int to_fd,
+			struct err *e)
 {
 	auto_fd int links_fd = make_dir(to_fd, LINKS, e);
 
 	if (links_fd < 0)
 		return -1;
-	for (size_t i = 0; i < h->trees_n; i++)
-		if (carry_tree(from_fd, to_fd, links_fd, i, e) < 0)
-			return err_ctx(e, "%.*s", SV_FMT(h->trees[i].path));
+	for (uint32_t i = 0; i < held_layers(h); i++)
+		if (carry_layer(from_fd, to_fd, links_fd, i, e) < 0)
+			return err_ctx(e, "%.*s", SV_FMT(tree_of(h, i)));
 	return entry_remove(to_fd, LINKS, e);
 }
 
 int carry_in(const struct held *h, int layers_fd, struct err *e)
 {
-	return carry_trees(h, h->fd, layers_fd, e);
+	return carry_layers(h, h->fd, layers_fd, e);
 }
 
 static DIR *list(int dir_fd)
@@ -111,7 +121,7 @@ bool carry_is_empty(const struct held *h, int layers_fd)
 {
 	struct err ignored;
 
-	for (size_t i = 0; i < h->trees_n; i++) {
+	for (uint32_t i = 0; i < held_layers(h); i++) {
 		auto_fd int fd = open_upper(layers_fd, i, &ignored);
 
 		if (fd < 0 || has_entries(fd))
@@ -161,7 +171,7 @@ static int carry_all(struct held *h, int layers_fd, struct err *e)
 	if (entry_remove(h->fd, PART, e) < 0)
 		return -1;
 	fd = make_dir(h->fd, PART, e);
-	if (fd < 0 || carry_trees(h, layers_fd, fd, e) < 0 ||
+	if (fd < 0 || carry_layers(h, layers_fd, fd, e) < 0 ||
 	    held_write_in(h, fd, e) < 0)
 		return -1;
 	if (syncfs(fd) < 0)

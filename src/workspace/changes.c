@@ -466,6 +466,15 @@ static int settle_replaced(struct walk *w, const struct pair *at,
 	return rc;
 }
 
+/* Beside a file that is shown alone there may be what other trees, which share
+ * the layer, have. */
+static bool is_anothers(const struct walk *w, const char *name)
+{
+	struct sv only = w->held->trees[w->tree].only;
+
+	return w->depth == 1 && only.n && !sv_eq(only, sv_str(name));
+}
+
 static int walk_pair(struct walk *w, const struct pair *at, struct err *e)
 {
 	auto_dir DIR *dir = open_names(at->upper_fd, e);
@@ -478,7 +487,7 @@ static int walk_pair(struct walk *w, const struct pair *at, struct err *e)
 		size_t n;
 		int rc;
 
-		if (is_dot(d->d_name))
+		if (is_dot(d->d_name) || is_anothers(w, d->d_name))
 			continue;
 		rc = push(w, d->d_name, &n, e);
 		if (rc == 0)
@@ -495,12 +504,15 @@ static int walk_pair(struct walk *w, const struct pair *at, struct err *e)
 
 static int walk_tree(struct walk *w, struct err *e)
 {
-	auto_fd int upper_fd = held_open_upper(w->held, w->tree, e);
-	auto_fd int lower_fd = upper_fd < 0 ? -1 :
-			       held_open_lower(w->held, w->tree, e);
-	const struct pair at = { .upper_fd = upper_fd, .lower_fd = lower_fd };
+	auto_fd int upper_fd = -1, lower_fd = -1;
+	int rc = held_find_upper(w->held, w->tree, &upper_fd, e);
 
-	return lower_fd < 0 ? -1 : walk_pair(w, &at, e);
+	if (rc <= 0)
+		return rc;
+	lower_fd = held_open_lower(w->held, w->tree, e);
+	return lower_fd < 0 ? -1 :
+	       walk_pair(w, &(struct pair){ .upper_fd = upper_fd,
+					    .lower_fd = lower_fd }, e);
 }
 
 static int find(struct held *h, bool settle, bool first_only,

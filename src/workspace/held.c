@@ -2,7 +2,9 @@
 /* Held changes: see held.h. */
 #include "held.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/file.h>
@@ -14,7 +16,7 @@
 #include "own.h"
 #include "seen.h"
 
-enum { META_VERSION = 2, META_MAX = 8 << 20 };
+enum { META_VERSION = 3, META_MAX = 8 << 20 };
 #define META HELD_META
 #define DIRECTORY (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 
@@ -108,8 +110,11 @@ int held_add(struct held *h, const struct held_tree *from, struct err *e)
 	*tree = (struct held_tree){
 		.path = arena_dup(&h->arena, from->path), .ino = from->ino,
 		.only = arena_dup(&h->arena, from->only),
+		.layers = from->layers,
+		.below = arena_dup(&h->arena, from->below),
 	};
-	return tree->path.p && tree->only.p ? 0 : err_kind(e, ERR_LIMIT, "out of memory");
+	return tree->path.p && tree->only.p && tree->below.p ? 0 :
+	       err_kind(e, ERR_LIMIT, "out of memory");
 }
 
 int held_take(int store_fd, const char *id, struct held *ret, struct err *e)
@@ -135,6 +140,8 @@ int held_write_in(const struct held *h, int dir_fd, struct err *e)
 		buf_put_sv(&text, h->trees[i].path);
 		buf_put_u64(&text, h->trees[i].ino);
 		buf_put_sv(&text, h->trees[i].only);
+		buf_put_u32(&text, h->trees[i].layers);
+		buf_put_sv(&text, h->trees[i].below);
 	}
 	if (buf_check(&text, "the list of trees", e) < 0)
 		return -1;
@@ -169,6 +176,9 @@ static int read_meta(struct held *h, struct err *e)
 
 		tree.ino = cur_u64(&c);
 		tree.only = cur_sv(&c, META_MAX);
+		tree.layers = cur_u32(&c);
+		tree.below = cur_sv(&c, META_MAX);
+		c.bad |= tree.layers > i;
 		if (held_add(h, &tree, e) < 0)
 			return -1;
 	}
@@ -217,13 +227,38 @@ int held_open_lower(const struct held *h, size_t n, struct err *e)
 	return steal_fd(&fd);
 }
 
+uint32_t held_layers(const struct held *h)
+{
+	uint32_t n = 0;
+
+	for (size_t i = 0; i < h->trees_n; i++)
+		if (h->trees[i].layers >= n)
+			n = h->trees[i].layers + 1;
+	return n;
+}
+
+int held_find_upper(const struct held *h, size_t n, int *ret_fd,
+		    struct err *e)
+{
+	const struct held_tree *tree = &h->trees[n];
+	auto_fd int fd = -1;
+	char path[32];
+
+	(void)snprintf(path, sizeof path, "%" PRIu32 "/upper", tree->layers);
+	fd = path_open_beneath(h->fd, sv_str(path), O_RDONLY | O_DIRECTORY, e);
+	if (fd < 0)
+		return -1;
+	*ret_fd = tree->below.n == 0 ? steal_fd(&fd) :
+		  path_open_beneath(fd, tree->below, O_RDONLY | O_DIRECTORY,
+				    e);
+	return *ret_fd >= 0 ? 1 : e->code == ENOENT ? 0 : -1;
+}
+
 int held_open_upper(const struct held *h, size_t n, struct err *e)
 {
-	char path[48];
+	int fd;
 
-	(void)snprintf(path, sizeof path, "%zu/upper", n);
-	return path_open_beneath(h->fd, sv_str(path), O_RDONLY | O_DIRECTORY,
-				 e);
+	return held_find_upper(h, n, &fd, e) == 1 ? fd : -1;
 }
 
 bool held_is_there(int store_fd, const char *id)

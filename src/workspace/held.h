@@ -4,7 +4,8 @@
  * the same `keep`, one after the other; then the name of that is the ID.
  *
  *	STORE/ID/meta		when it began, and the trees
- *	STORE/ID/N/upper	the changes of tree N, as overlayfs keeps them
+ *	STORE/ID/N/upper	the changes of one tree, or of several that are in
+ *				the same directory, as overlayfs keeps them
  *	STORE/ID/seen		what an apply of ours has touched (seen.c)
  *	STORE/NAME/last		of a kept one, its last run (last.c)
  *
@@ -29,6 +30,8 @@ struct held_tree {
 	uint64_t ino;		/* of the directory; a device's number would
 				   not outlive a reboot */
 	struct sv only;		/* the one file of it that was shown, or "" */
+	uint32_t layers;	/* N of the above */
+	struct sv below;	/* where in "upper", or "" */
 };
 
 /* An entry of the host's whose ctime is ours. */
@@ -90,9 +93,15 @@ must_check int held_open(int store_fd, const char *id, struct held *ret,
 			 struct err *e);
 void held_close(struct held *h);
 
+/* How many N there are. */
+uint32_t held_layers(const struct held *h);
 /* The host's tree n, and the directory of its changes: descriptors. */
 must_check int held_open_lower(const struct held *h, size_t n, struct err *e);
 must_check int held_open_upper(const struct held *h, size_t n, struct err *e);
+/* The same, *ret_fd and 1; 0 when nothing was changed in it: in an upper layer of
+ * several trees there is only what the kernel has copied. */
+must_check int held_find_upper(const struct held *h, size_t n, int *ret_fd,
+			       struct err *e);
 
 /* Does this run hold something, as far as its directory says? */
 bool held_is_there(int store_fd, const char *id);

@@ -316,10 +316,15 @@ int seen_note_directories(struct held *h, struct err *e)
 	for (size_t i = 0; i < h->trees_n; i++) {
 		struct directories *d = arena_make(&h->arena,
 						   struct directories);
-		auto_fd int upper_fd = held_open_upper(h, i, e);
-		auto_fd int lower_fd = upper_fd < 0 ? -1 :
-				       held_open_lower(h, i, e);
+		auto_fd int upper_fd = -1, lower_fd = -1;
+		int there = held_find_upper(h, i, &upper_fd, e);
 
+		if (there < 0)
+			return -1;
+		/* A file that is shown alone has no directories. */
+		if (there == 0 || h->trees[i].only.n)
+			continue;
+		lower_fd = held_open_lower(h, i, e);
 		if (lower_fd < 0)
 			return -1;
 		if (!d)

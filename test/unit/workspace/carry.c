@@ -20,7 +20,8 @@
 #define NEXT "20261130-000001-000000"
 
 static const struct held_tree a = { .path = SV("/a"), .ino = 7, .only = SV("") };
-static const struct held_tree b = { .path = SV("/b"), .ino = 8, .only = SV("") };
+static const struct held_tree b = { .path = SV("/b"), .ino = 8, .only = SV(""),
+				     .layers = 1 };
 static char place[] = "/tmp/unit-carry-XXXXXX";
 static int place_fd, store_fd, layers_fd;
 

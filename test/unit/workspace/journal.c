@@ -15,8 +15,8 @@ static char place[] = "/tmp/unit-journal-XXXXXX";
 
 static struct apply filled(struct arena *arena, int store_fd)
 {
-	static struct held_tree trees[] = { { SV("/one"), 11, SV("") },
-					    { SV("/two\n"), 12, SV("") } };
+	static struct held_tree trees[] = { { .path = SV("/one"), .ino = 11 },
+					    { .path = SV("/two\n"), .ino = 12 } };
 	static struct apply_op ops[] = {
 		{ .kind = APPLY_REPLACE, .tree = 1, .path = SV("a\n\x1b/b"),
 		  .ours = SV(".stockade-1"), .new = { 1, 2, 3, 4 },
