@@ -71,7 +71,7 @@ struct launch_input {
 	size_t caches_n;
 
 	/* With `workspace overlay`, an absolute path without links: an empty
-	 * directory of the caller's, where the changes are held, each tree's
+	 * directory of the caller's, where the changes are held, each overlay's
 	 * in its own (overlay.c).  NULL: as above. */
 	const char *held;
 

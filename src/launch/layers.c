@@ -2,7 +2,7 @@
 /*
  * `limit workspace`: what the run holds is, while it lasts, in a tmpfs of that
  * size which only this sandbox has, and no file system of the host's can be
- * filled by it.  It has each tree's directories, upper and work, as overlay.c
+ * filled by it.  It has each overlay's directories, upper and work, as overlay.c
  * would make them in the state directory:
  *
  *	an ordinary user	pid 1 makes it, in his user namespace, and sends it to

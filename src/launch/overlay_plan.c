@@ -290,7 +290,7 @@ bool overlay_is_limited(const struct plan *plan)
 	return plan->limits.by_kind[LIMIT_WORKSPACE].set;
 }
 
-/* Where the layers are made, each tree's in its own directory. */
+/* Where the layers are made, each overlay's in its own directory. */
 static int open_held(const struct launch_input *in, bool limited,
 		     struct err *e)
 {
