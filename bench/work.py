@@ -13,7 +13,7 @@ import statistics
 import subprocess
 import time
 
-FILES, STATUS_FILES = 500, 50000
+FILES, PARTS, STATUS_FILES = 500, 5, 50000
 
 
 def project(folder):
@@ -53,66 +53,82 @@ def ways(bench, command):
             "overlay": [*inside, "--workspace", "overlay", "--", *command]}
 
 
+TIMED = """import subprocess, sys, time
+before = time.perf_counter()
+for _ in range(int(sys.argv[1])):
+    subprocess.run(sys.argv[2:], check=True, stdout=subprocess.DEVNULL)
+print(time.perf_counter() - before)"""
+
+
 def run(bench, folder, argv):
-    """Its output, and seconds; what it holds is dropped afterwards."""
+    """The seconds of its work, and of its start; what it holds is dropped."""
     before = time.perf_counter()
     out = subprocess.run(argv, cwd=folder, env=bench.env, check=True,
                          stdout=subprocess.PIPE,
                          stderr=subprocess.DEVNULL).stdout
-    took = time.perf_counter() - before
+    whole, work = time.perf_counter() - before, float(out.split()[-1])
     if "overlay" in argv:
         subprocess.run([bench.program, "discard"], cwd=folder, env=bench.env,
                        check=False, stdout=subprocess.DEVNULL,
                        stderr=subprocess.DEVNULL)
-    return out, took
+    return work, whole - work
+
+
+def turns(bench, folder, n, command, prepare=None):
+    """{way: [(seconds, start)]}, one of each in every turn, in changing order:
+    the machine is not as fast in one minute as in the next."""
+    took, dice = {}, random.Random(1)
+    for turn in range(n):
+        order = list(ways(bench, command(turn)).items())
+        dice.shuffle(order)
+        for name, argv in order:
+            if prepare:
+                prepare()
+            took.setdefault(name, []).append(run(bench, folder, argv))
+    return took
 
 
 def rows(bench, what, took):
-    """Of the medians; at most 3 % over native, and 10 with an overlay."""
-    median = {name: statistics.median(times) for name, times in took.items()}
-    native = median["native"]
+    """The median of what each turn says; at most 3 % over native, and 10 with
+    an overlay."""
+    native = [seconds for seconds, _ in took["native"]]
     for name, label, bound in (("direct", what, 1.03),
                                ("overlay", "... in an overlay", 1.1)):
-        bench.row(label, f"{median[name]:.2f} s", f"native {native:.2f} s",
-                  median[name] / native, bound)
+        inside = [seconds for seconds, _ in took[name]]
+        ratio = statistics.median(a / b for a, b in zip(inside, native))
+        bench.row(label, f"{statistics.median(inside):.2f} s",
+                  f"native {statistics.median(native):.2f} s", ratio, bound)
 
 
 def compile(bench):
+    """A fifth of the files in each turn."""
     folder = os.path.join(bench.cwd, "project")
     project(folder)
-    took = {}
-    for _ in range(1 if bench.quick else 3):
-        for name, argv in ways(bench, ["make", "-s", "-j2"]).items():
-            subprocess.run(["make", "-s", "clean"], cwd=folder, env=bench.env,
-                           check=True)
-            took.setdefault(name, []).append(run(bench, folder, argv)[1])
-    rows(bench, f"compiling {FILES} C files", took)
+
+    def clean():
+        subprocess.run(["make", "-s", "clean"], cwd=folder, env=bench.env,
+                       check=True)
+
+    def part(turn):
+        first = turn % PARTS * (FILES // PARTS)
+        names = [f"f{first + i}.o" for i in range(FILES // PARTS)]
+        return ["python3", "-c", TIMED, "1", "make", "-s", "-j2", *names]
+    took = turns(bench, folder, PARTS * (1 if bench.quick else 3), part, clean)
+    rows(bench, f"compiling {FILES // PARTS} C files of {FILES}", took)
     shutil.rmtree(folder)
 
 
-TEN = """import subprocess, time
-before = time.perf_counter()
-for _ in range(10):
-    subprocess.run(["git", "status", "--porcelain"], check=True)
-print(time.perf_counter() - before)"""
-
-
 def status(bench):
-    """Ten times, timed inside; what the start takes with so many files granted
-    is a row of its own."""
+    """Ten times in a turn; what the start takes with so many files granted is a
+    row of its own."""
     folder = os.path.join(bench.cwd, "repository")
     repository(folder)
-    took, starts = {}, []
-    for _ in range(2 if bench.quick else 5):
-        for name, argv in ways(bench, ["python3", "-c", TEN]).items():
-            out, whole = run(bench, folder, argv)
-            inside = float(out.split()[-1])
-            took.setdefault(name, []).append(inside)
-            if name == "direct":
-                starts.append(whole - inside)
+    command = ["python3", "-c", TIMED, "10", "git", "status", "--porcelain"]
+    took = turns(bench, folder, 2 if bench.quick else 9, lambda turn: command)
     rows(bench, f"`git status`, {STATUS_FILES} files, ten times", took)
-    bench.row("the start of that run, with python's",
-              f"{statistics.median(starts) * 1000:.0f} ms", "", None, None)
+    start = statistics.median(start for _, start in took["direct"])
+    bench.row("the start of that run, with python's", f"{start * 1000:.0f} ms",
+              "", None, None)
     shutil.rmtree(folder)
 
 
