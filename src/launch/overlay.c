@@ -16,7 +16,7 @@
 #include "own.h"
 
 #define WHOLE ".held-%" PRIu32
-enum { NAME_MAX_ = 24 };
+enum { WHOLE_MAX = 24 };
 
 /* lower_fd and held_fd are directories as they are to be seen. */
 static int make_overlay(int lower_fd, int held_fd, struct err *e)
@@ -53,18 +53,51 @@ static int open_lower(const struct overlay *o, struct err *e)
 
 	if (fd < 0 || path_identify(fd, &now, e) < 0)
 		return -1;
-	return now.ino == o->ino ? steal_fd(&fd) : was_replaced(e);
+	return path_same(&now, &o->identity) ? steal_fd(&fd) : was_replaced(e);
 }
 
 /* Of the host, what the plan has seen. */
-static int check_tree(const struct step *s, struct err *e)
+static int open_tree_seen(const struct step *s, struct err *e)
 {
 	struct path_identity now;
 	auto_fd int fd = path_open_exact(AT_FDCWD, s->target, O_PATH, e);
 
 	if (fd < 0 || path_identify(fd, &now, e) < 0)
 		return -1;
-	return path_same(&now, &s->identity) ? 0 : was_replaced(e);
+	return path_same(&now, &s->identity) ? steal_fd(&fd) : was_replaced(e);
+}
+
+static int check_tree(const struct step *s, struct err *e)
+{
+	auto_fd int fd = open_tree_seen(s, e);
+
+	return fd < 0 ? -1 : 0;
+}
+
+static int birth(int fd, struct statx_timestamp *ret, struct err *e)
+{
+	struct statx stx;
+
+	if (statx(fd, "", AT_EMPTY_PATH, STATX_BTIME, &stx) < 0)
+		return err_sys(e, "look at it");
+	*ret = stx.stx_mask & STATX_BTIME ? stx.stx_btime :
+	       (struct statx_timestamp){ 0 };
+	return 0;
+}
+
+/* The overlay has found it by its name, and numbers it as it likes; but until it
+ * is copied up it was born when the host's was. */
+static int check_part(const struct overlay *o, const struct step *s,
+		      int part_fd, struct err *e)
+{
+	struct statx_timestamp was, is;
+	auto_fd int fd = open_tree_seen(s, e);
+
+	if (fd < 0 || birth(fd, &was, e) < 0 || birth(part_fd, &is, e) < 0)
+		return -1;
+	if (o->again || (was.tv_sec == is.tv_sec && was.tv_nsec == is.tv_nsec))
+		return 0;
+	return was_replaced(e);
 }
 
 /* Its part of the overlay: not what a link leads to that has taken its name
@@ -99,7 +132,8 @@ static int take_part(const struct overlay *o, const struct step *s,
 {
 	auto_fd int fd = open_part(o, s, whole_fd, e);
 
-	return fd < 0 ? -1 : mount_clone(fd, "", false, e);
+	return fd < 0 || check_part(o, s, fd, e) < 0 ? -1 :
+	       mount_clone(fd, "", false, e);
 }
 
 /* -- by root, out here -- */
@@ -162,7 +196,7 @@ int overlay_mapped(const struct builder *b, struct step *s, int userns_fd,
 	if (s->tree_fd < 0 && e->code == EINVAL)
 		return err_ctx(e, "started by root, which needs Linux 6.15 "
 			       "for this");
-	if (s->tree_fd < 0 || check_tree(s, e) < 0)
+	if (s->tree_fd < 0)
 		return -1;
 	count(o, whole);
 	s->flags |= STEP_TREE;
@@ -204,7 +238,7 @@ static struct overlay_whole *whole_of(struct init *in, const struct step *s,
 static int attach_whole(struct init *in, uint32_t n,
 			struct overlay_whole *whole, struct err *e)
 {
-	char name[NAME_MAX_];
+	char name[WHOLE_MAX];
 
 	(void)snprintf(name, sizeof name, WHOLE, n);
 	if (root_be_attached(in, e) < 0)
@@ -220,7 +254,7 @@ static int attach_whole(struct init *in, uint32_t n,
 static int detach_whole(struct init *in, uint32_t n,
 			const struct overlay_whole *whole, struct err *e)
 {
-	char name[NAME_MAX_], link[32];
+	char name[WHOLE_MAX], link[32];
 
 	(void)snprintf(name, sizeof name, WHOLE, n);
 	(void)snprintf(link, sizeof link, "/proc/self/fd/%d", whole->fd);
@@ -263,7 +297,7 @@ static int own_tree(struct init *in, const struct step *s, struct err *e)
 		return -1;
 	tree_fd = is_whole(o, s) ? steal_fd(&whole->fd) :
 				   own_part(in, s, whole, e);
-	if (tree_fd < 0 || check_tree(s, e) < 0)
+	if (tree_fd < 0)
 		return -1;
 	count(o, whole);
 	return steal_fd(&tree_fd);

@@ -169,12 +169,11 @@ static int make_layers(struct builder *b, int held_fd, uint32_t n,
 {
 	struct overlay *o = &b->plan->overlays[n];
 	auto_fd int fd = -1, upper_fd = -1, work_fd = -1;
-	bool again = b->in->held_trees_n > 0;
 	char name[16];
 
 	(void)snprintf(name, sizeof name, "%" PRIu32, n);
-	fd = make_dir(held_fd, name, again, e);
-	upper_fd = fd < 0 ? -1 : make_dir(fd, "upper", again, e);
+	fd = make_dir(held_fd, name, o->again, e);
+	upper_fd = fd < 0 ? -1 : make_dir(fd, "upper", o->again, e);
 	/* Never one that an overlay has used. */
 	work_fd = upper_fd < 0 ? -1 : make_dir(fd, "work", false, e);
 	if (work_fd < 0 || check_attributes(upper_fd, e) < 0)

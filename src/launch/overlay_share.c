@@ -126,6 +126,7 @@ static int find_one(struct builder *b, size_t at,
 	struct plan *plan = b->plan;
 	struct step *s = &plan->steps[at];
 	struct overlay new = { .base = overlay_directory(s), .trees = 1,
+			       .again = b->in->held_trees_n > 0,
 			       .whole = { .fd = -1 } };
 
 	set_owner(b, s, &new);
@@ -146,14 +147,10 @@ static int find_one(struct builder *b, size_t at,
 
 static int identify(struct overlay *o, struct err *e)
 {
-	struct path_identity now;
 	auto_fd int fd = path_open_exact(AT_FDCWD, o->base, O_PATH |
 					 O_DIRECTORY, e);
 
-	if (fd < 0 || path_identify(fd, &now, e) < 0)
-		return -1;
-	o->ino = now.ino;
-	return 0;
+	return fd < 0 ? -1 : path_identify(fd, &o->identity, e);
 }
 
 int overlays_share(struct builder *b, const struct overlay_points *points,

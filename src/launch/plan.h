@@ -114,8 +114,9 @@ struct overlay_whole {
 /* One for each directory that is a lower layer: overlay.h. */
 struct overlay {
 	struct sv base;		/* that directory, of the host's */
-	uint64_t ino;
+	struct path_identity identity;
 	struct sv held;		/* its layers: "HELD/N", or "" to be looked at */
+	bool again;		/* an earlier run has written to them */
 	uint32_t trees;		/* that are shown by it */
 	uid_t owner;		/* theirs */
 	gid_t group;

@@ -5,11 +5,13 @@ by the host's files and what is held."""
 import os
 import shutil
 import subprocess
+import sys
 import time
 
 import pytest
 
 from conftest import as_root, needs_overlay
+from test_boundary_files import SWAP
 from test_workspace import OVERLAY, apply, diff, held
 
 pytestmark = needs_overlay
@@ -101,6 +103,30 @@ def test_masks_hold_in_each(stockade, trees):
                  "--hide", f"{trees}/**/*.pem")
     assert result.out == "old\n" and diff(stockade) == []
     assert held(stockade) == []
+
+
+def test_what_was_looked_through_is_what_is_shown(stockade, trees):
+    """Two directories change places all the time; one has a dot-file."""
+    one, other = trees / "one", trees / "other"
+    other.mkdir()
+    (other / "file").write_text("old\n")
+    (other / ".env").write_text("CANARY\n")
+    swapper = subprocess.Popen(
+        [sys.executable, "-c", SWAP, str(one), str(other)],
+        stdout=subprocess.PIPE)
+    try:
+        assert swapper.stdout.readline() == b"swapping\n"
+        seen = [run(stockade, trees, "cat one/.env; cat one/file")
+                for _ in range(20)]
+    finally:
+        swapper.kill()
+        swapper.communicate()
+    assert not [each for each in seen if "CANARY" in each.out]
+    for each in seen:
+        assert (each.status == 0) == (each.out == "old\n"), each
+        assert each.status in (0, 125), each
+        assert each.status == 0 or "replaced meanwhile" in each.err or \
+            "no longer the directory" in each.err, each
 
 
 @as_root
