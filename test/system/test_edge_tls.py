@@ -59,6 +59,21 @@ def test_a_request_through_tls(edge):
     assert edge.vault.asked == [HOST]
 
 
+def test_the_first_request_does_not_wait_for_an_acknowledgement(edge):
+    """A client with Nagle's algorithm on sends it behind its Finished.  Each
+    would wait for 40 ms, so the fastest of ten tells, however busy it is."""
+    waited = []
+    for _ in range(10):
+        agent = edge.connect(HOST)
+        agent.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 0)
+        agent.encrypt(edge, HOST)
+        began = time.monotonic()
+        agent.send(GET)
+        edge.request()
+        waited.append(time.monotonic() - began)
+    assert min(waited) < 0.02, waited
+
+
 def test_a_certificate_is_asked_for_once(edge):
     for _ in range(3):
         exchange(edge, edge.connect_tls(HOST))
