@@ -10,7 +10,7 @@
 #include "h1_request.h"
 #include "h1_response.h"
 
-static const struct h1_face faces[] = {
+static const struct h1_inlet inlets[] = {
 	{ .scheme = HTTP_TLS, .host = { "h.test", 6 }, .port = 443 },
 	{ .scheme = HTTP_PLAIN, .host = { "h.test", 6 }, .port = 8080 },
 	{ .proxy = true },
@@ -66,7 +66,7 @@ static void check_careless_reading(struct sv head)
 
 static void check_written(const struct http_request *r)
 {
-	struct h1_face face = { .scheme = r->scheme, .host = r->host,
+	struct h1_inlet inlet = { .scheme = r->scheme, .host = r->host,
 				.port = r->port };
 	auto_arena struct arena a = arena_new(1 << 20);
 	auto_buf struct buf b = buf_new(1 << 20);
@@ -78,19 +78,19 @@ static void check_written(const struct http_request *r)
 	if (b.n > HTTP_HEAD_MAX)
 		return;
 	check_careless_reading(buf_sv(&b));
-	MUST(h1_parse_request(buf_sv(&b), &face, &a, &again) == (ssize_t)b.n);
+	MUST(h1_parse_request(buf_sv(&b), &inlet, &a, &again) == (ssize_t)b.n);
 	check_same(r, &again.request);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct sv in = fuzz_input(data, size);
-	const struct h1_face *face = &faces[fuzz_byte(&in) % 3];
+	const struct h1_inlet *inlet = &inlets[fuzz_byte(&in) % 3];
 	size_t cut = fuzz_byte(&in);
 	auto_arena struct arena a = arena_new(1 << 20);
 	auto_arena struct arena b = arena_new(1 << 20);
 	struct h1_request h, part;
-	ssize_t n = h1_parse_request(in, face, &a, &h);
+	ssize_t n = h1_parse_request(in, inlet, &a, &h);
 
 	if (n == H1_BAD) {
 		MUST(h.reason && h.status >= 400 && h.status <= 505);
@@ -100,7 +100,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	MUST((size_t)n <= in.n);
 	if (cut < (size_t)n)
-		MUST(h1_parse_request(sv_head(in, cut), face, &b, &part) ==
+		MUST(h1_parse_request(sv_head(in, cut), inlet, &b, &part) ==
 		     H1_MORE);
 	if (h.is_connect)
 		return 0;

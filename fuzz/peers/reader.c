@@ -4,7 +4,7 @@
  * says what is made of each.
  *
  * Input and output are sequences of frames, a 32-bit little-endian length and
- * that many bytes.  A frame in begins with a byte for the face (0 TLS, 1 plain,
+ * that many bytes.  A frame in begins with a byte for the inlet (0 TLS, 1 plain,
  * 2 proxy).  A frame out is empty for a head that is not accepted, else the
  * number of bytes that the head took and the framing of the body, as text, a
  * line feed, and the head as it is written for the origin.
@@ -16,7 +16,7 @@
 #include "h1_request.h"
 #include "h1_response.h"
 
-static const struct h1_face faces[] = {
+static const struct h1_inlet inlets[] = {
 	{ .scheme = HTTP_TLS, .host = { "h.test", 6 }, .port = 443 },
 	{ .scheme = HTTP_PLAIN, .host = { "h.test", 6 }, .port = 8080 },
 	{ .proxy = true },
@@ -42,9 +42,9 @@ static bool frame_read(struct buf *b)
 static void answer(struct sv in, struct buf *out)
 {
 	auto_arena struct arena a = arena_new(1 << 20);
-	const struct h1_face *face = &faces[(uint8_t)in.p[0] % 3];
+	const struct h1_inlet *inlet = &inlets[(uint8_t)in.p[0] % 3];
 	struct h1_request h;
-	ssize_t n = h1_parse_request(sv_from(in, 1), face, &a, &h);
+	ssize_t n = h1_parse_request(sv_from(in, 1), inlet, &a, &h);
 
 	if (n <= 0 || h.is_connect)
 		return;

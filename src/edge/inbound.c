@@ -139,7 +139,7 @@ static void on_head(struct conn *c)
 
 bool inbound_head(struct conn *c)
 {
-	struct h1_face face = {
+	struct h1_inlet inlet = {
 		.proxy = c->proxy && !c->tunnel,
 		.scheme = c->tls ? HTTP_TLS : HTTP_PLAIN,
 		.host = conn_host(c), .port = c->port,
@@ -157,7 +157,7 @@ bool inbound_head(struct conn *c)
 		conn_abort(c);
 		return false;
 	}
-	n = h1_parse_request(buf_sv(&c->in), &face, &x->arena, &x->head);
+	n = h1_parse_request(buf_sv(&c->in), &inlet, &x->arena, &x->head);
 	if (n == H1_MORE) {
 		exchange_free(c);
 		c->scanned = c->in.n;

@@ -100,18 +100,18 @@ static int host_agree(const struct h1_framing *framing, struct h1_request *h,
 	return 0;
 }
 
-/* Target, then scheme, host and port by the face it came in on. */
-static int target_take(struct sv raw, const struct h1_face *face,
+/* Target, then scheme, host and port by the inlet it came in on. */
+static int target_take(struct sv raw, const struct h1_inlet *inlet,
 		       struct arena *a, struct h1_request *h,
 		       struct h1_refusal *why)
 {
 	struct http_request *r = &h->request;
-	unsigned accepted = face->proxy ? TARGET_ABSOLUTE : TARGET_ORIGIN;
+	unsigned accepted = inlet->proxy ? TARGET_ABSOLUTE : TARGET_ORIGIN;
 	struct target t;
 	const char *reason;
 
 	h->is_connect = sv_eq(r->method, SV("CONNECT"));
-	if (h->is_connect && !face->proxy)
+	if (h->is_connect && !inlet->proxy)
 		return h1_refuse(why, 501, "CONNECT is for a proxy, and this "
 					   "is none");
 	if (h->is_connect)
@@ -122,10 +122,10 @@ static int target_take(struct sv raw, const struct h1_face *face,
 	r->path = t.path;
 	r->has_query = t.has_query;
 	r->query = t.query;
-	if (!face->proxy) {
-		r->scheme = face->scheme;
-		r->host = face->host;
-		r->port = face->port;
+	if (!inlet->proxy) {
+		r->scheme = inlet->scheme;
+		r->host = inlet->host;
+		r->port = inlet->port;
 		return 0;
 	}
 	if (t.form == TARGET_ABSOLUTE && t.scheme == HTTP_TLS)
@@ -175,7 +175,7 @@ static int body_take(const struct h1_framing *f, struct h1_request *h,
 }
 
 /* head: one whole head, of the arena and writable. */
-static int head_parse(struct sv head, const struct h1_face *face,
+static int head_parse(struct sv head, const struct h1_inlet *inlet,
 		      struct arena *a, struct h1_request *h,
 		      struct h1_refusal *why)
 {
@@ -190,7 +190,7 @@ static int head_parse(struct sv head, const struct h1_face *face,
 	if (line_parse(line, r, &h->is_http10, &target, why) < 0 ||
 	    h1_fields_parse(head, a, &r->fields, why) < 0 ||
 	    h1_framing_take(&r->fields, &framing, why) < 0 ||
-	    target_take(target, face, a, h, why) < 0 ||
+	    target_take(target, inlet, a, h, why) < 0 ||
 	    host_agree(&framing, h, why) < 0 ||
 	    body_take(&framing, h, why) < 0)
 		return -1;
@@ -202,7 +202,7 @@ static int head_parse(struct sv head, const struct h1_face *face,
 	return reason ? h1_refuse(why, 400, reason) : 0;
 }
 
-ssize_t h1_parse_request(struct sv in, const struct h1_face *face,
+ssize_t h1_parse_request(struct sv in, const struct h1_inlet *inlet,
 			 struct arena *a, struct h1_request *ret)
 {
 	struct h1_request h = { 0 };
@@ -227,7 +227,7 @@ ssize_t h1_parse_request(struct sv in, const struct h1_face *face,
 		if (!head.p)
 			(void)h1_refuse(&why, 431, "the head needs too much "
 						   "memory");
-		else if (head_parse(head, face, a, &h, &why) == 0) {
+		else if (head_parse(head, inlet, a, &h, &why) == 0) {
 			*ret = h;
 			return (ssize_t)skipped + n;
 		}

@@ -20,7 +20,7 @@ enum { H1_MORE = 0, H1_BAD = -1 };
  * Only the origin form is accepted, and "*" for OPTIONS is refused.
  * Proxy: the agent talks to us as a proxy; absolute form, or CONNECT.
  */
-struct h1_face {
+struct h1_inlet {
 	bool proxy;
 	enum http_scheme scheme;	/* transparent only, these three */
 	struct sv host;			/* canonical; must outlive the request */
@@ -45,7 +45,7 @@ struct h1_request {
  * All views of the result are the arena's, so in may be reused at once.  The
  * body starts at the returned offset.
  */
-must_check ssize_t h1_parse_request(struct sv in, const struct h1_face *face,
+must_check ssize_t h1_parse_request(struct sv in, const struct h1_inlet *inlet,
 				    struct arena *a, struct h1_request *ret);
 
 #endif

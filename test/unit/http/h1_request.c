@@ -10,19 +10,19 @@
 #include "own.h"
 #include "tap.h"
 
-static const struct h1_face tls = {
+static const struct h1_inlet tls = {
 	.scheme = HTTP_TLS, .host = { "h.test", 6 }, .port = 443,
 };
-static const struct h1_face plain = {
+static const struct h1_inlet plain = {
 	.scheme = HTTP_PLAIN, .host = { "h.test", 6 }, .port = 8080,
 };
-static const struct h1_face proxy = { .proxy = true };
+static const struct h1_inlet proxy = { .proxy = true };
 
-static ssize_t parse(struct sv in, const struct h1_face *face, struct arena *a,
+static ssize_t parse(struct sv in, const struct h1_inlet *inlet, struct arena *a,
 		     struct h1_request *ret)
 {
 	*a = arena_new(1 << 20);
-	return h1_parse_request(in, face, a, ret);
+	return h1_parse_request(in, inlet, a, ret);
 }
 
 #define H "Host: h.test\r\n"
@@ -32,7 +32,7 @@ static ssize_t parse(struct sv in, const struct h1_face *face, struct arena *a,
 
 /* in, and what the origin gets. */
 static const struct {
-	const struct h1_face *face;
+	const struct h1_inlet *inlet;
 	const char *in, *out;
 } accepted[] = {
 	{ &tls, GET END,
@@ -90,7 +90,7 @@ static void test_request_accepted_is_written_anew(void)
 		auto_buf struct buf b = buf_new(65536);
 		struct h1_request h;
 		struct sv in = sv_str(accepted[i].in);
-		ssize_t n = parse(in, accepted[i].face, &a, &h);
+		ssize_t n = parse(in, accepted[i].inlet, &a, &h);
 
 		if (n < 0)
 			printf("# %zu: %s\n", i, h.reason);
@@ -105,7 +105,7 @@ static void test_request_accepted_is_written_anew(void)
 }
 
 static const struct {
-	const struct h1_face *face;
+	const struct h1_inlet *inlet;
 	unsigned status;
 	struct sv in;
 } refused[] = {
@@ -254,7 +254,7 @@ static void test_request_of_two_readings_is_refused(void)
 	for (size_t i = 0; i < countof(refused); i++) {
 		auto_arena struct arena a;
 		struct h1_request h;
-		ssize_t n = parse(refused[i].in, refused[i].face, &a, &h);
+		ssize_t n = parse(refused[i].in, refused[i].inlet, &a, &h);
 
 		if (n != H1_BAD) {
 			printf("# not refused: %.*s\n", SV_FMT(refused[i].in));
