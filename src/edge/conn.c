@@ -13,10 +13,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "call.h"
 #include "dns.h"
+#include "h1_face.h"
 #include "handshake.h"
-#include "inbound.h"
-#include "outbound.h"
 #include "own.h"
 #include "server.h"
 
@@ -28,24 +28,50 @@ enum {
 void conn_set_state(struct conn *c, enum conn_state state)
 {
 	c->state = state;
+	conn_note_progress(c);
+}
+
+void conn_speak(struct conn *c, const struct face *face)
+{
+	c->face = face;
+	conn_set_state(c, CONN_HTTP);
+}
+
+void conn_note_progress(struct conn *c)
+{
 	c->since_ms = loop_now_ms();
 }
 
-void conn_set_host(struct conn *c, struct sv host, uint16_t port)
+bool conn_is_carrying(const struct conn *c)
 {
-	host = sv_head(host, sizeof c->host - 1);
-	if (host.n)
-		memcpy(c->host, host.p, host.n);
-	c->host_n = (uint8_t)host.n;
+	for (const struct call *call = c->calls; call; call = call->next)
+		if (call->state == CALL_EXCHANGE)
+			return true;
+	return false;
+}
+
+int conn_set_host(struct conn *c, struct sv host, uint16_t port)
+{
+	struct sv copy = sv_head(host, HTTP_HOST_MAX);
+	char *p = NULL;
+
+	if (copy.n) {
+		p = malloc(copy.n);
+		if (!p)
+			return -1;
+		memcpy(p, copy.p, copy.n);
+	}
+	free(c->host);
+	c->host = p;
+	c->host_n = (uint8_t)copy.n;
 	c->port = port;
+	return 0;
 }
 
 void conn_refused(struct conn *c, struct sv reason)
 {
-	struct sv host = c->host_n ? conn_host(c) : sv_str(c->dest.text);
-
-	edge_refused(c->edge, c->number, host,
-		     c->port ? c->port : c->dest.port, reason);
+	edge_refused(c->edge, c->calls->number, conn_meant_host(c),
+		     conn_meant_port(c), reason);
 }
 
 void conn_close(struct conn *c)
@@ -61,15 +87,12 @@ void conn_close(struct conn *c)
 	tls_free(c->tls);
 	c->tls = NULL;
 	close_fd(&fd);
-	channel_close(&c->stream);
-	exchange_free(c);
+	while (c->calls)
+		call_end(c->calls);
 	buf_free(&c->in);
 	buf_free(&c->out);
 	conn_delist(c);
-	c->next = g->dead;
-	g->dead = c;
 	loop_arm(g->loop, &g->burial, 0);
-	g->n_conns--;
 	listener_resume(g);
 }
 
@@ -91,7 +114,7 @@ static void start_plain(struct conn *c)
 		conn_close(c);
 		return;
 	}
-	conn_set_state(c, CONN_HEAD);
+	conn_speak(c, &h1_face);
 }
 
 static void start_tls(struct conn *c)
@@ -140,13 +163,10 @@ static bool step(struct conn *c)
 		return handshake_step(c);
 	case CONN_DNS:
 		return dns_step(c);
-	case CONN_HEAD:
-		return inbound_head(c);
-	case CONN_EXCHANGE:
-		return inbound_body(c);
+	case CONN_HTTP:
+		return c->face->step(c);
 	case CONN_LINGER:
 		return conn_linger(c);
-	case CONN_VERDICT:
 	case CONN_DEAD:
 		break;
 	}
@@ -164,10 +184,15 @@ static void update_events(struct conn *c)
 	if ((c->out.n && !conn_is_held(c)) || c->want_write)
 		events |= EPOLLOUT;
 	loop_events(c->edge->loop, &c->watch, events);
-	channel_pause(&c->stream, c->out.n > 0 && !conn_is_held(c));
-	if (c->in.n == 0 && c->in.p && c->state != CONN_EXCHANGE)
+	for (struct call *call = c->calls; call; call = call->next)
+		if (channel_is_open(&call->stream))
+			channel_pause(&call->stream,
+				      c->face->is_backed_up(call));
+	if (conn_is_carrying(c))
+		return;
+	if (c->in.n == 0 && c->in.p)
 		buf_free(&c->in);
-	if (c->out.n == 0 && c->out.p && c->state != CONN_EXCHANGE)
+	if (c->out.n == 0 && c->out.p)
 		buf_free(&c->out);
 }
 
@@ -226,34 +251,47 @@ static bool server_speaks_first(uint16_t port)
 	return false;
 }
 
-void conn_start(struct edge *g, int *fd, const struct dest *dest)
+/* Without descriptor; NULL: no memory. */
+static struct conn *conn_new(struct edge *g, const struct dest *dest)
 {
 	struct conn *c = calloc(1, sizeof *c);
-	struct err e = { 0 };
 
 	if (!c)
-		return;
+		return NULL;
 	c->edge = g;
 	c->dest = *dest;
 	if (!names_get(g->names, dest->number).p)
 		c->dest.number = 0;	/* of the range, but never given out */
 	c->in = buf_new(CONN_IN_MAX);
 	c->out = buf_new(CONN_OUT_MAX);
+	c->watch.fd = -1;
 	c->watch.ready = on_ready;
 	c->hold.fired = conn_on_hold_over;
 	c->proxy = dest->number == NAMES_PROXY &&
 		   dest->port == NAMES_PROXY_PORT;
-	if (!c->proxy)
-		conn_set_host(c, names_get(g->names, dest->number), dest->port);
+	conn_set_state(c, CONN_OPENING);
+	conn_enlist(c);
+	if (!call_new(c) ||
+	    (!c->proxy && conn_set_host(c, names_get(g->names, dest->number),
+					dest->port) < 0)) {
+		conn_close(c);
+		return NULL;
+	}
+	return c;
+}
+
+void conn_start(struct edge *g, int *fd, const struct dest *dest)
+{
+	struct conn *c = conn_new(g, dest);
+	struct err e = { 0 };
+
+	if (!c)
+		return;
 	if (loop_watch(g->loop, &c->watch, *fd, EPOLLIN, &e) < 0) {
-		free(c);
+		conn_close(c);
 		return;
 	}
 	*fd = -1;
-	conn_enlist(c);
-	g->n_conns++;
-	edge_need_tick(g);
-	conn_set_state(c, CONN_OPENING);
 	if (server_speaks_first(dest->port)) {
 		conn_refused(c, SV("only HTTP and TLS are carried, and on that"
 				   " port the server speaks first"));

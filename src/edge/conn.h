@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One connection of the agent.
+ * One connection of the agent: its bytes, plain or through TLS, and where they
+ * were meant to go.  What is asked and answered over it are its calls (call.h),
+ * in the HTTP of its face (face.h).
  *
  * conn_run() moves it as far as it goes: it writes what waits in `out`, then
  * lets the step of the current state work, until a step lacks something.
  * Whatever brings news (the socket, a verdict, the stream, a certificate) notes
  * it and calls conn_run().  A step never waits and never calls conn_run().
  *
- * A dead connection's memory stays until the event loop is between events, so
+ * It has a call from its start to its end, so that it always has a number.  A
+ * dead connection's memory stays until the event loop is between events, so
  * that a callback may end the connection that it was called for.
  */
 #ifndef EDGE_CONN_H
@@ -15,16 +18,14 @@
 
 #include <netinet/in.h>
 
+#include "buf.h"
 #include "edge.h"
-#include "page.h"
 
 enum conn_state {
 	CONN_OPENING = 1,	/* the first byte tells TLS from HTTP */
 	CONN_HANDSHAKE,		/* TLS */
 	CONN_DNS,		/* questions over TCP */
-	CONN_HEAD,		/* between requests, and while one's head comes */
-	CONN_VERDICT,		/* warden was asked */
-	CONN_EXCHANGE,		/* body to dial, response back */
+	CONN_HTTP,		/* calls, as the face speaks */
 	CONN_LINGER,		/* said the last word; what still comes is dropped */
 	CONN_DEAD,
 };
@@ -42,26 +43,26 @@ struct dest {
 	char text[INET6_ADDRSTRLEN];	/* the address */
 };
 
-struct exchange;
+struct call;
+struct face;
 struct tls;
 
 struct conn {
 	struct edge *edge;
-	struct conn *next;	/* in its slot, later among the dead */
+	struct conn *next;	/* of all, oldest first; later of the dead */
+	struct conn **link;	/* what points to it among all */
 	struct watch watch;	/* the agent's socket, owned */
-	struct channel stream;	/* to dial; open from the first allowed request */
-	uint32_t number;	/* as warden and dial know it */
-	uint32_t last_id;	/* of its requests */
-	enum conn_state state;
 	struct dest dest;
 	struct tls *tls;	/* owned; NULL: plain */
-	struct exchange *exchange;	/* owned; the one request at work */
+	const struct face *face;	/* from CONN_HTTP on */
+	struct call *calls;	/* owned; NULL only when dead */
 	struct buf in, out;
 	/* The host and port that every request must be for.  Empty for a
 	 * literal address without SNI, and at the proxy before CONNECT. */
-	char host[254];
+	char *host;		/* owned, no NUL */
 	uint8_t host_n;
 	uint16_t port;
+	enum conn_state state;
 	struct timer hold;	/* armed: `out` waits a moment for more */
 	uint64_t since_ms;	/* the last progress, for the deadlines */
 	uint64_t drained;	/* bytes dropped while lingering */
@@ -89,23 +90,39 @@ static inline bool conn_is_literal(const struct conn *c)
 	return c->dest.number == 0 && !c->tunnel;
 }
 
-void conn_set_host(struct conn *c, struct sv host, uint16_t port);
+/* Where it wants to go, for the record. */
+static inline struct sv conn_meant_host(const struct conn *c)
+{
+	return c->host_n ? conn_host(c) : sv_str(c->dest.text);
+}
+
+static inline uint16_t conn_meant_port(const struct conn *c)
+{
+	return c->port ? c->port : c->dest.port;
+}
+
+/* Copies host.  Fails without memory; the connection is to be aborted then. */
+must_check int conn_set_host(struct conn *c, struct sv host, uint16_t port);
 
 /* Takes *fd. */
 void conn_start(struct edge *g, int *fd, const struct dest *dest);
 void conn_run(struct conn *c);
-struct conn *conn_find(struct edge *g, uint32_t number);
-/* A number that dial has not seen: its next request gets a new stream. */
-void conn_renumber(struct conn *c);
 
 /* For steps.  conn_set_state() also starts the state's deadline. */
 void conn_set_state(struct conn *c, enum conn_state state);
+/* HTTP begins: from now on the face's step works. */
+void conn_speak(struct conn *c, const struct face *face);
+/* Something moved: deadlines count from now. */
+void conn_note_progress(struct conn *c);
+/* Is a call between its verdict and its last byte? */
+bool conn_is_carrying(const struct conn *c);
 /* Reads more into `in`, up to `most` bytes in it; false: nothing came. */
 bool conn_fill(struct conn *c, size_t most);
 /* The next bytes of `out` are about to come: write them together.  Undone by
  * conn_release(), or soon by itself. */
 void conn_hold(struct conn *c);
 void conn_release(struct conn *c);
+bool conn_is_held(const struct conn *c);
 /* Writes `out`, then says goodbye and lingers. */
 void conn_finish(struct conn *c);
 /* Ends it: abort with a reset, so that what was sent shows as cut off. */
@@ -115,15 +132,13 @@ void conn_abort(struct conn *c);
 void conn_refused(struct conn *c, struct sv reason);
 
 /* For edge.c: all connections. */
-void conn_on_verdict(struct edge *g, struct msg *m);
 void conn_resume_all(struct edge *g);
 void conn_check_deadlines(struct edge *g);
 void conn_bury(struct edge *g);
 
 /* For conn.c. */
 void conn_enlist(struct conn *c);
-void conn_delist(struct conn *c);
-bool conn_is_held(const struct conn *c);
+void conn_delist(struct conn *c);	/* among the dead from now on */
 void conn_on_hold_over(struct timer *t);
 void conn_flush(struct conn *c);
 /* The last byte is written: nothing is answered any more. */

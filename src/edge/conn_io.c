@@ -8,9 +8,8 @@
  */
 #include <sys/socket.h>
 
-#include "conn.h"
+#include "call.h"
 #include "handshake.h"
-#include "inbound.h"
 #include "tls.h"
 
 enum {
@@ -83,8 +82,8 @@ bool conn_fill(struct conn *c, size_t most)
 		c->eof = true;
 		return true;
 	}
-	if (c->in.n == 0 || c->state == CONN_EXCHANGE)
-		c->since_ms = loop_now_ms();
+	if (c->in.n == 0 || conn_is_carrying(c))
+		conn_note_progress(c);
 	c->in.n += n;
 	return true;
 }
@@ -160,7 +159,7 @@ void conn_flush(struct conn *c)
 		done += n;
 	}
 	if (done)
-		c->since_ms = loop_now_ms();
+		conn_note_progress(c);
 	buf_consume(&c->out, done);
 }
 
@@ -180,8 +179,8 @@ void conn_say_goodbye(struct conn *c)
 		conn_close(c);
 		return;
 	}
-	channel_close(&c->stream);
-	exchange_free(c);
+	for (struct call *call = c->calls; call; call = call->next)
+		call_reset(call);
 	buf_free(&c->in);
 	conn_set_state(c, CONN_LINGER);
 }

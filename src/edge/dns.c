@@ -181,6 +181,6 @@ bool dns_step(struct conn *c)
 		buf_putc(&c->out, (char)out.n);
 		buf_put(&c->out, buf_sv(&out));
 	}
-	c->since_ms = loop_now_ms();
+	conn_note_progress(c);
 	return true;
 }

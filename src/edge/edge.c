@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 
+#include "call.h"
 #include "confine.h"
-#include "conn.h"
 #include "dns.h"
 #include "handshake.h"
 #include "own.h"
@@ -94,7 +94,10 @@ void edge_need_tick(struct edge *g)
 
 static void on_burial(struct timer *t)
 {
-	conn_bury(container_of(t, struct edge, burial));
+	struct edge *g = container_of(t, struct edge, burial);
+
+	call_bury(g);
+	conn_bury(g);
 }
 
 static int start_vault(struct edge *g, int fd, struct err *e)
@@ -138,7 +141,7 @@ static int on_message(struct channel *c, struct msg *m, struct err *e)
 	struct edge *g = container_of(c, struct edge, warden);
 
 	if (m->kind == MSG_VERDICT) {
-		conn_on_verdict(g, m);
+		call_on_verdict(g, m);
 		return 0;
 	}
 	if (m->kind == MSG_EDGE_START) {
@@ -166,6 +169,7 @@ int main(void)
 	g->loop = loop_new(&e);
 	if (!g->loop)
 		return 1;
+	g->conns_end = &g->conns;
 	g->tick.fired = on_tick;
 	g->burial.fired = on_burial;
 	g->warden.message = on_message;

@@ -11,10 +11,14 @@
  *	listener.c	captured connections, where they were meant to go
  *	conn.c		one connection: its states and its end
  *	conn_io.c	its bytes, plain or through TLS
- *	conn_table.c	all of them: numbers, verdicts, deadlines
+ *	conn_table.c	all of them, and their deadlines
  *	handshake.c	TLS on a connection; certificates from vault
- *	inbound.c	requests: head, verdict, body to dial
- *	outbound.c	responses: from dial, or a page of our own
+ *	call.c		one request: verdict, body to dial
+ *	call_stream.c	its response: what dial says
+ *	call_table.c	all calls, by number
+ *	face.h		how HTTP looks to the agent
+ *	h1_reader.c	HTTP/1: the agent's bytes become requests
+ *	h1_face.c	HTTP/1: responses become bytes
  *	proxy.c		the explicit proxy: CONNECT and absolute form
  *	page.c		what a refusal looks like
  *	dns.c names.c	every name has a synthetic address
@@ -25,10 +29,11 @@
 #include "channel.h"
 #include "names.h"
 
+struct call;
 struct conn;
 struct tls_server;
 
-enum { EDGE_CONNS_MAX = 4096, EDGE_CONN_SLOTS = 1024 };
+enum { EDGE_CONNS_MAX = 4096, EDGE_CALL_SLOTS = 1024 };
 
 struct edge {
 	struct loop *loop;
@@ -38,8 +43,10 @@ struct edge {
 	struct names *names;
 	struct tls_server *tls;
 	struct watch listener, dns;	/* their descriptors are owned */
-	struct conn *slots[EDGE_CONN_SLOTS];	/* by number */
-	struct conn *dead;		/* freed when no callback can be on */
+	struct conn *conns, **conns_end;	/* oldest first */
+	struct call *slots[EDGE_CALL_SLOTS];	/* by number */
+	struct conn *dead_conns;	/* freed when no callback can be on */
+	struct call *dead_calls;
 	struct timer tick, burial;
 	unsigned n_conns, max_conns;
 	bool accepts;			/* the listener is being watched for more */

@@ -16,6 +16,7 @@
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 
+#include "h1_face.h"
 #include "server.h"
 #include "target.h"
 
@@ -43,13 +44,12 @@ static void ask_vault(struct conn *c)
 	struct err e = { 0 };
 
 	/* One question for a name that is asked for already. */
-	for (size_t i = 0; i < EDGE_CONN_SLOTS; i++)
-		for (struct conn *o = c->edge->slots[i]; o; o = o->next)
-			if (o->wait_cert && o != c &&
-			    sv_eq(conn_host(o), conn_host(c))) {
-				c->wait_cert = true;
-				return;
-			}
+	for (struct conn *o = c->edge->conns; o; o = o->next)
+		if (o->wait_cert && o != c &&
+		    sv_eq(conn_host(o), conn_host(c))) {
+			c->wait_cert = true;
+			return;
+		}
 	c->wait_cert = true;
 	m.SIGN.name = conn_host(c);
 	if (channel_send(&c->edge->vault, &m, &e) < 0) {
@@ -57,6 +57,15 @@ static void ask_vault(struct conn *c)
 		refuse(c, TLS_ALERT_INTERNAL_ERROR,
 		       SV("no certificate: vault does not answer"));
 	}
+}
+
+/* A literal address is for the server name, as far as the record goes. */
+static int take_name(struct conn *c, struct sv name)
+{
+	if (conn_set_host(c, name, c->dest.port) == 0)
+		return 0;
+	conn_abort(c);
+	return -1;
 }
 
 /* The ClientHello was read: whose certificate is wanted? */
@@ -72,8 +81,8 @@ static void choose_certificate(struct conn *c)
 		return;
 	}
 	if (!c->edge->intercept) {
-		if (name.n && !c->host_n)
-			conn_set_host(c, name, c->dest.port);
+		if (name.n && !c->host_n && take_name(c, name) < 0)
+			return;
 		refuse(c, TLS_ALERT_ACCESS_DENIED,
 		       SV("no rule allows any TLS request"));
 		return;
@@ -84,8 +93,8 @@ static void choose_certificate(struct conn *c)
 			  " name"));
 		return;
 	}
-	if (!c->host_n)
-		conn_set_host(c, name, c->dest.port);
+	if (!c->host_n && take_name(c, name) < 0)
+		return;
 	if (name.n && !sv_eq(name, conn_host(c))) {
 		refuse(c, TLS_ALERT_UNRECOGNIZED_NAME,
 		       SV("the TLS server name is another than the name that"
@@ -137,7 +146,7 @@ bool handshake_step(struct conn *c)
 	switch (tls_handshake(c->tls, &e)) {
 	case TLS_OK:
 		acknowledge(c);
-		conn_set_state(c, CONN_HEAD);
+		conn_speak(c, &h1_face);
 		c->readable = true;
 		return true;
 	case TLS_WANT_CERT:
@@ -179,12 +188,10 @@ int handshake_on_vault(struct channel *vault, struct msg *m, struct err *e)
 	if (m->kind != MSG_CERTIFICATE)
 		return err_kind(e, ERR_PROTO, "unexpected %s",
 				msg_name(m->kind));
-	for (size_t i = 0; i < EDGE_CONN_SLOTS; i++)
-		for (struct conn *c = g->slots[i], *next; c; c = next) {
-			next = c->next;
-			if (c->wait_cert &&
-			    sv_eq(conn_host(c), m->CERTIFICATE.name))
-				on_signed(c, &m->CERTIFICATE);
-		}
+	for (struct conn *c = g->conns, *next; c; c = next) {
+		next = c->next;
+		if (c->wait_cert && sv_eq(conn_host(c), m->CERTIFICATE.name))
+			on_signed(c, &m->CERTIFICATE);
+	}
 	return 0;
 }

@@ -7,27 +7,37 @@
  * Nothing but TLS follows, and its server name and every Host must be the name
  * that CONNECT gave.
  *
- * In absolute form the requests of one connection may be for different hosts.
- * Each host then counts as a connection of its own, since a stream to dial
- * belongs to one origin.
+ * The requests of one connection may be for different hosts.  Its call then gets
+ * another number for each, since a stream to dial belongs to one origin.
  */
 #include "proxy.h"
 
-#include "outbound.h"
-
-void proxy_connect(struct conn *c)
+/* What was asked before was for another host, or in the clear. */
+static int aim(struct call *call)
 {
-	const struct http_request *r = &c->exchange->head.request;
+	const struct http_request *r = &call->exchange->request;
+
+	if (call->last_id)
+		call_renumber(call);
+	return conn_set_host(call->conn, r->host, r->port);
+}
+
+void proxy_connect(struct call *call)
+{
+	struct conn *c = call->conn;
 
 	if (c->in.n) {
 		/* They could not be handed to TLS, and nobody needs to. */
-		outbound_refuse(c, 400, SV("bytes behind a CONNECT before its"
-					   " answer"));
+		call_refuse(call, 400, SV("bytes behind a CONNECT before its"
+					  " answer"));
 		conn_finish(c);
 		return;
 	}
-	conn_set_host(c, r->host, r->port);
-	exchange_free(c);
+	if (aim(call) < 0) {
+		conn_abort(c);
+		return;
+	}
+	call_rest(call);
 	c->tunnel = true;
 	c->used = false;
 	/* Whatever the Connection field said: the tunnel has begun. */
@@ -35,13 +45,12 @@ void proxy_connect(struct conn *c)
 	conn_set_state(c, CONN_OPENING);
 }
 
-void proxy_retarget(struct conn *c)
+int proxy_retarget(struct call *call)
 {
-	const struct http_request *r = &c->exchange->head.request;
+	const struct http_request *r = &call->exchange->request;
+	const struct conn *c = call->conn;
 
 	if (sv_eq(r->host, conn_host(c)) && r->port == c->port)
-		return;
-	if (c->last_id)
-		conn_renumber(c);
-	conn_set_host(c, r->host, r->port);
+		return 0;
+	return aim(call);
 }

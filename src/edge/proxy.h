@@ -3,11 +3,12 @@
 #ifndef EDGE_PROXY_H
 #define EDGE_PROXY_H
 
-#include "inbound.h"
+#include "call.h"
 
 /* CONNECT: answers it, and what follows must be TLS for that host. */
-void proxy_connect(struct conn *c);
-/* Absolute form: the connection is for the request's host from now on. */
-void proxy_retarget(struct conn *c);
+void proxy_connect(struct call *call);
+/* Absolute form: the connection is for the request's host from now on; -1
+ * without memory. */
+must_check int proxy_retarget(struct call *call);
 
 #endif

@@ -286,6 +286,23 @@ def test_a_tunnel_to_another_port(proxy):
     assert proxy.request().port == 8443
 
 
+def test_a_tunnel_behind_a_plain_request_is_a_connection_of_its_own(proxy):
+    agent = proxy.connect("proxy.stockade")
+    agent.send("GET http://one.example/ HTTP/1.1\r\nHost: one.example\r\n\r\n")
+    first = proxy.request()
+    stream = proxy.allow(first)
+    body_of(stream)
+    respond(stream, first, b"1", length=1)
+    assert agent.response().body == b"1"
+    agent.send(f"CONNECT {HOST}:443 HTTP/1.1\r\nHost: {HOST}:443\r\n\r\n")
+    assert proxy.warden.expect("HANGUP").conn == first.conn
+    assert agent.until(b"\r\n\r\n").startswith(b"HTTP/1.1 200 ")
+    agent.encrypt(proxy, HOST)
+    second = exchange(proxy, agent)
+    assert (second.host, second.id) == (b"api.example", 1)
+    assert second.conn != first.conn
+
+
 def test_a_tunnel_is_for_one_name(proxy):
     with pytest.raises(ssl.SSLError, match="(?i)unrecognized.name"):
         tunnel(proxy, HOST + ":443", name="front.example")
