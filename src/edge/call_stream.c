@@ -101,10 +101,17 @@ static int on_chunk_end(struct call *call, struct err *e)
 	return 0;
 }
 
+/* A limit that is reached while dial works is a refusal; nothing else that is
+ * not a failure is dial's to say. */
+static uint16_t failure_status(uint16_t status)
+{
+	return status == 403 || status == 429 ||
+	       (status >= 500 && status <= 599) ? status : 502;
+}
+
 static void on_failure(struct call *call, const struct msg_FAILURE *m)
 {
-	struct page p = { .status = m->status < 500 || m->status > 599 ?
-					    502 : m->status,
+	struct page p = { .status = failure_status(m->status),
 			  .reason = m->reason, .close = true };
 
 	channel_close(&call->stream);

@@ -49,7 +49,7 @@ static void put_slug(struct buf *b, struct sv v)
 
 static bool is_denial(const struct page *p)
 {
-	return p->status == 403 || p->status == 426;
+	return p->status == 403 || p->status == 426 || p->status == 429;
 }
 
 /* Ours or the origin's fault, not the request's. */

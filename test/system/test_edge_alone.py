@@ -336,6 +336,21 @@ def test_a_failure_before_the_response_is_explained(edge, agent):
     assert agent.is_closed()
 
 
+@pytest.mark.parametrize("said,seen,error", [
+    (403, 403, "denied by stockade"), (429, 429, "denied by stockade"),
+    (404, 502, "failed in stockade"), (200, 502, "failed in stockade"),
+    (600, 502, "failed in stockade")])
+def test_a_failure_may_be_a_limit_and_no_other_answer(edge, agent, said, seen,
+                                                      error):
+    agent.send(GET)
+    stream = edge.allow(edge.request())
+    body_of(stream)
+    stream.send("FAILURE", id=1, status=said, reason="limit reached")
+    got = agent.response()
+    assert (got.status, json.loads(got.body)["error"]) == (seen, error)
+    assert agent.is_closed()
+
+
 def test_a_response_that_is_cut_short_ends_in_a_reset(edge, agent):
     agent.send(GET)
     request = edge.request()

@@ -55,6 +55,17 @@ static void test_what_is_quoted_cannot_split_the_head(void)
 	CHECK(has(v, "\r\nStockade-Denied: a-x-y-b-c\r\n"));
 }
 
+static void test_a_limit_is_a_denial(void)
+{
+	struct page p = { .status = 429, .reason = SV("limit reached") };
+	struct sv v = render(&p);
+
+	CHECK(sv_starts(v, SV("HTTP/1.1 429 Too Many Requests by stockade:"
+			      " limit reached\r\n")));
+	CHECK(has(v, "\r\nStockade-Denied: limit-reached\r\n"));
+	CHECK(has(v, "\"error\": \"denied by stockade\""));
+}
+
 static void test_head_only_and_close(void)
 {
 	struct page p = { .status = 502, .reason = SV("x"), .head_only = true,
@@ -97,6 +108,7 @@ int main(void)
 {
 	RUN(test_denial_says_it_everywhere);
 	RUN(test_what_is_quoted_cannot_split_the_head);
+	RUN(test_a_limit_is_a_denial);
 	RUN(test_head_only_and_close);
 	RUN(test_git_reads_plain_text);
 	RUN(test_oversized_quotes_leave_a_valid_answer);
