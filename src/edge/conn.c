@@ -50,6 +50,16 @@ bool conn_is_carrying(const struct conn *c)
 	return false;
 }
 
+bool conn_is_idle(const struct conn *c)
+{
+	if (c->in.n || c->out.n)
+		return false;
+	for (const struct call *call = c->calls; call; call = call->next)
+		if (call->state != CALL_IDLE)
+			return false;
+	return c->state == CONN_OPENING || c->state == CONN_HTTP;
+}
+
 int conn_set_host(struct conn *c, struct sv host, uint16_t port)
 {
 	struct sv copy = sv_head(host, HTTP_HOST_MAX);

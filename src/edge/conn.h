@@ -116,6 +116,8 @@ void conn_speak(struct conn *c, const struct face *face);
 void conn_note_progress(struct conn *c);
 /* Is a call between its verdict and its last byte? */
 bool conn_is_carrying(const struct conn *c);
+/* Does it wait for the agent to begin something? */
+bool conn_is_idle(const struct conn *c);
 /* Reads more into `in`, up to `most` bytes in it; false: nothing came. */
 bool conn_fill(struct conn *c, size_t most);
 /* The next bytes of `out` are about to come: write them together.  Undone by
@@ -134,6 +136,11 @@ void conn_refused(struct conn *c, struct sv reason);
 /* For edge.c: all connections. */
 void conn_resume_all(struct edge *g);
 void conn_check_deadlines(struct edge *g);
+/* The connection that has been idle for longest, and long enough to be closed
+ * for another; NULL: each is at work. */
+struct conn *conn_most_idle(const struct edge *g);
+/* Closes it, without lingering. */
+void conn_retire(struct conn *c);
 void conn_bury(struct edge *g);
 
 /* For conn.c. */

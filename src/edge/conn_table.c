@@ -9,10 +9,16 @@
 
 #include "conn.h"
 #include "face.h"
+#include "tls.h"
 
-/* For a first byte, a handshake, a question of DNS, and lingering.  HTTP has
- * times of its own, see face.h. */
-enum { STILL_MS = 30000 };
+enum {
+	/* For a first byte, a handshake, a question of DNS, and lingering.
+	 * HTTP has times of its own, see face.h. */
+	STILL_MS = 30000,
+	/* A client that has just been answered, or has just connected, is
+	 * likely to go on. */
+	RETIRE_MS = 1000,
+};
 
 void conn_enlist(struct conn *c)
 {
@@ -82,4 +88,27 @@ static void check_deadline(struct conn *c)
 void conn_check_deadlines(struct edge *g)
 {
 	for_each(g, check_deadline);
+}
+
+struct conn *conn_most_idle(const struct edge *g)
+{
+	uint64_t before_ms = loop_now_ms() - RETIRE_MS + 1;
+	struct conn *found = NULL;
+
+	for (struct conn *c = g->conns; c; c = c->next) {
+		if (c->since_ms >= before_ms || !conn_is_idle(c))
+			continue;
+		before_ms = c->since_ms;
+		found = c;
+	}
+	return found;
+}
+
+/* Its end is a clean one: nothing was begun. */
+void conn_retire(struct conn *c)
+{
+	if (c->tls && tls_shutdown(c->tls) == TLS_FAILED)
+		conn_abort(c);
+	else
+		conn_close(c);
 }

@@ -6,9 +6,11 @@
  * getsockname() of what it accepts is where the agent wanted to go, IPv4 as
  * ::ffff:a.b.c.d.
  *
- * Above the maximum of connections, without descriptors, and while warden is
- * behind, nothing is accepted and the listener is not watched: the kernel's
- * backlog waits, nobody spins.
+ * Above the maximum of connections, one that has been idle for a while makes
+ * room: an agent's library may keep more of them than it will ever use.  While
+ * each is at work, without descriptors, and while warden is behind, nothing is
+ * accepted and the listener is not watched: the kernel's backlog waits, nobody
+ * spins.
  */
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -21,9 +23,16 @@
 
 enum { ACCEPT_BATCH = 16 };
 
-static bool may_accept(const struct edge *g)
+/* *ret_idle: what has to end for the next one, if anything has to. */
+static bool may_accept(const struct edge *g, struct conn **ret_idle)
 {
-	return g->n_conns < g->max_conns && !channel_is_full(&g->warden);
+	*ret_idle = NULL;
+	if (channel_is_full(&g->warden))
+		return false;
+	if (g->n_conns < g->max_conns)
+		return true;
+	*ret_idle = conn_most_idle(g);
+	return *ret_idle;
 }
 
 static void listener_update(struct edge *g, bool accepts)
@@ -35,7 +44,9 @@ static void listener_update(struct edge *g, bool accepts)
 
 void listener_resume(struct edge *g)
 {
-	if (!g->accepts && may_accept(g))
+	struct conn *idle;
+
+	if (!g->accepts && may_accept(g, &idle))
 		listener_update(g, true);
 }
 
@@ -86,8 +97,9 @@ static void on_ready(struct watch *w, uint32_t events)
 	for (int i = 0; i < ACCEPT_BATCH; i++) {
 		auto_fd int fd = -1;
 		struct dest dest = { 0 };
+		struct conn *idle;
 
-		if (!may_accept(g)) {
+		if (!may_accept(g, &idle)) {
 			listener_update(g, false);
 			return;
 		}
@@ -100,6 +112,8 @@ static void on_ready(struct watch *w, uint32_t events)
 				listener_update(g, false);
 			return;
 		}
+		if (idle)
+			conn_retire(idle);
 		(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one,
 				 sizeof one);
 		if (where_to(fd, &dest) == 0)

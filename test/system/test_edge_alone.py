@@ -768,6 +768,32 @@ def test_more_connections_than_descriptors_wait(place):
     edge.close()
 
 
+def test_the_longest_idle_connection_makes_room(place):
+    """Of 18 that fit, one is at work for longest, and one idle for longest."""
+    edge = Edge(place, descriptors=100)
+    working, oldest, *others = [edge.connect(HOST) for _ in range(18)]
+    working.send(GET)
+    at_work = edge.request()
+    for agent in (oldest, *others):
+        agent.send(GET)
+        exchange(edge, agent, b"x", length=1)
+        assert agent.response().body == b"x"
+    time.sleep(1.1)
+    late = edge.connect(HOST)
+    late.send(GET)
+    assert edge.warden.expect("HANGUP").conn == at_work.conn + 1
+    exchange(edge, late, b"late", length=4)
+    assert late.response().body == b"late"
+    assert oldest.is_closed()
+    edge.deny(at_work)
+    assert working.response().status == 403
+    for agent in others:
+        agent.send(GET)
+        exchange(edge, agent, b"y", length=1)
+        assert agent.response().body == b"y"
+    edge.close()
+
+
 def test_a_warden_that_is_behind_is_waited_for(edge):
     agents = [edge.connect("203.0.113.1", literal=True) for _ in range(700)]
     for agent in agents:
