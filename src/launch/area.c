@@ -82,8 +82,10 @@ int area_resolve(struct builder *b, struct sv path, struct area *ret,
 		 struct err *e)
 {
 	struct stat st;
-	auto_fd int fd = path_open_exact(AT_FDCWD, path, O_PATH, e);
+	auto_fd int fd = -1;
 
+	builder_at(b, path);
+	fd = path_open_exact(AT_FDCWD, path, O_PATH, e);
 	*ret = (struct area){ .path = path };
 	if (fd < 0 && e->code == ELOOP) {
 		fd = open(builder_str(b, path), O_PATH | O_CLOEXEC);

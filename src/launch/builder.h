@@ -12,6 +12,7 @@
 #define LAUNCH_BUILDER_H
 
 #include "launch.h"
+#include "loop.h"
 
 #define HOST_NAME "stockade"	/* of the sandbox */
 
@@ -51,7 +52,21 @@ struct builder {
 	struct step *mounts;
 	size_t mounts_n, mounts_cap;
 	struct step spare;		/* given out when there is no memory */
+
+	/* For who waits while the host is looked at (look.c): what is looked at
+	 * now, and until when there has to be an answer, by loop_now_ms(). */
+	struct sv at;
+	_Atomic uint64_t until_ms;
 };
+
+enum { BUILDER_ANSWER_MS = 8000 };
+
+/* From here on path is looked at, which is borrowed until the next call. */
+static inline void builder_at(struct builder *b, struct sv path)
+{
+	b->at = path;
+	b->until_ms = loop_now_ms() + BUILDER_ANSWER_MS;
+}
 
 /* Never NULL.  target and why are borrowed, and are seen by pid 1: the plan's
  * memory, or what was there before it was made (the policy, literals). */
@@ -85,6 +100,8 @@ must_check int sockets_check_reach(struct builder *b, struct err *e);
 must_check int caches_plan(struct builder *b, struct err *e);
 must_check int caches_check(const struct builder *b, struct err *e);
 must_check int refusals_check(struct builder *b, struct err *e);
+/* All from marks_plan() to links_plan(), which open what the policy names. */
+must_check int look_plan(struct builder *b, struct err *e);
 void marks_plan(struct builder *b);
 must_check int guards_plan(struct builder *b, struct err *e);
 must_check int walk_plan(struct builder *b, struct err *e);

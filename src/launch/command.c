@@ -82,6 +82,7 @@ static bool search(struct builder *b, struct sv name, struct sv *ret)
 		if (dir.n == 0 || dir.p[0] != '/')
 			continue;	/* not whatever cwd happens to be */
 		at = builder_printf(b, "%.*s/%.*s", SV_FMT(dir), SV_FMT(name));
+		builder_at(b, at);
 		if (is_program(at)) {
 			*ret = at;
 			return true;

@@ -106,6 +106,7 @@ static bool is_usable(struct builder *b, struct sv path)
 {
 	struct stat st;
 
+	builder_at(b, path);
 	return stat(builder_str(b, path), &st) == 0 &&
 	       (S_ISDIR(st.st_mode) || S_ISREG(st.st_mode) ||
 		S_ISFIFO(st.st_mode));
@@ -149,9 +150,11 @@ static int expand_entry(struct expansion *x, struct sv dir_path,
 
 static int expand(struct expansion *x, struct sv dir_path, struct err *e)
 {
-	auto_dir DIR *dir = opendir(builder_str(x->b, dir_path));
+	auto_dir DIR *dir = NULL;
 	const struct dirent *entry;
 
+	builder_at(x->b, dir_path);
+	dir = opendir(builder_str(x->b, dir_path));
 	while (dir && (entry = dir_next(dir)) != NULL)
 		if (expand_entry(x, dir_path, entry, e) < 0)
 			return -1;

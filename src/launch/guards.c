@@ -31,6 +31,7 @@ static bool is_of_git(struct sv guard)
 static int look(struct builder *b, struct sv path, struct path_identity *ret,
 		struct err *e)
 {
+	builder_at(b, path);
 	if (path_identify_at(AT_FDCWD, builder_str(b, path), ret) == 0)
 		return 1;
 	if (errno == ENOENT || errno == ENOTDIR)

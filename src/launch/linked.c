@@ -97,6 +97,7 @@ static int note_guarded_dir(struct linked_files *l, const struct step *step,
 	auto_dir DIR *dir = dir_take(&taken_fd);
 	const struct dirent *d;
 
+	builder_at(l->b, step->target);
 	if (!dir && (errno == ENOENT || errno == ENOTDIR || errno == ELOOP))
 		return 0;	/* replaced meanwhile: the mount will say so */
 	if (!dir)
@@ -133,6 +134,7 @@ static int note_mount(struct linked_files *l, size_t index, struct err *e)
 	};
 	int fd;
 
+	builder_at(l->b, step->target);
 	if (step->kind == STEP_COVER &&
 	    path_identify_at(AT_FDCWD, builder_str(l->b, step->target),
 			     &file.id) < 0)

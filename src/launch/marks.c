@@ -49,6 +49,7 @@ static void add_true_name(struct builder *b, const struct grant *g)
 	char real[PATH_MAX];
 	struct sv written;
 
+	builder_at(b, part);
 	/* Special characters in front of a wildcard are escaped: no name on
 	 * the disk has such a spelling, and no home is one. */
 	if (part.n <= 1 || !realpath(builder_str(b, part), real) ||

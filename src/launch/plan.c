@@ -208,17 +208,8 @@ int plan_build(struct plan *plan, const struct policy *p,
 
 	plan->wants_ca = in->wants_ca;
 	identity_plan(b);
-	marks_plan(b);
-	if (environment_plan(b, e) < 0)
-		return -1;
-	if (system_plan(b, e) < 0)
-		return err_ctx(e, "the system's part of the sandbox");
-	if (command_plan(b, e) < 0 || plan_argv(b, e) < 0 ||
-	    grants_plan(b, e) < 0 || caches_check(b, e) < 0 ||
-	    refusals_check(b, e) < 0 ||
-	    guards_plan(b, e) < 0 || walk_plan(b, e) < 0 ||
-	    links_plan(b, e) < 0 || devices_plan(b, e) < 0 ||
-	    areas_mount(b, e) < 0 || overlay_plan(b, e) < 0 ||
+	if (look_plan(b, e) < 0 || plan_argv(b, e) < 0 ||
+	    devices_plan(b, e) < 0 || areas_mount(b, e) < 0 || overlay_plan(b, e) < 0 ||
 	    idmap_plan(b, e) < 0 || template_plan(b, e) < 0 ||
 	    limits_plan_io(b, e) < 0 || check_syscalls(b, e) < 0)
 		return -1;

@@ -107,8 +107,10 @@ static int check_via(struct builder *b, const struct reach *r, struct err *e)
 {
 	struct path_identity is;
 	struct err why;
-	auto_fd int fd = path_open_exact(AT_FDCWD, r->socket, O_PATH, &why);
+	auto_fd int fd = -1;
 
+	builder_at(b, r->socket);
+	fd = path_open_exact(AT_FDCWD, r->socket, O_PATH, &why);
 	if (fd < 0 && why.code == ELOOP)
 		return err_kind(e, ERR_POLICY, "%.*s: there is a link in this "
 				"path; name the place it leads to",

@@ -104,6 +104,7 @@ static int plan_list(struct builder *b, const char *const *list, struct err *e)
 		const char *path = *list;
 		struct stat st;
 
+		builder_at(b, sv_str(path));
 		if (is_hidden(b, area_parent(sv_str(path))) ||
 		    lstat(path, &st) < 0)
 			continue;
