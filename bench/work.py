@@ -3,7 +3,8 @@
 
 compile: a C project of 500 files, beside the same outside, direct and with an
 overlay.  status: `git status` on 50,000 files, likewise.  left: runs that are
-killed at any moment.  alive: sandboxes that live at the same time.
+killed at any moment.  alive: sandboxes that live at the same time.  large: the
+start in a tree of 200,000 files, which is looked through, beside `find`.
 """
 import os
 import random
@@ -14,6 +15,7 @@ import subprocess
 import time
 
 FILES, PARTS, STATUS_FILES = 500, 5, 50000
+LARGE_FILES = 200000
 
 
 def project(folder):
@@ -195,3 +197,31 @@ def alive(bench):
     bench.row(f"{count} sandboxes alive at once",
               f"{on} run after {took:.1f} s, {ended} ended", "",
               2 * count - on - ended, 0)
+
+
+def large(bench):
+    """A folder of a few files for each that has others, as projects are."""
+    folder = os.path.join(bench.home, "large")
+    for i in range(LARGE_FILES):
+        inner = os.path.join(folder, f"d{i // 400}", f"e{i // 16 % 25}")
+        if i % 16 == 0:
+            os.makedirs(inner)
+        kind = "pem" if i % 5000 == 0 else ("c", "h", "js", "md")[i % 4]
+        os.close(os.open(os.path.join(inner, f"name{i % 16}.{kind}"),
+                         os.O_CREAT | os.O_WRONLY))
+    took = {"start": [], "find": []}
+    argv = {"start": [bench.program, "run", "--write", ".", "--hide",
+                      "**/*.pem", "--", "/bin/true"],
+            "find": ["find", ".", "-name", "*.pem"]}
+    for turn in range(4 if bench.quick else 16):
+        for name in took:
+            before = time.perf_counter()
+            subprocess.run(argv[name], cwd=folder, env=bench.env, check=True,
+                           stdout=subprocess.DEVNULL)
+            if turn:
+                took[name].append((time.perf_counter() - before) * 1000)
+    median = {name: statistics.median(times) for name, times in took.items()}
+    bench.row(f"start in a tree of {LARGE_FILES:,} files",
+              f"{median['start']:.0f} ms", f"find {median['find']:.0f} ms",
+              median["start"] / median["find"], 1.5)
+    shutil.rmtree(folder)

@@ -23,7 +23,7 @@
 #include <unistd.h>
 
 #include "area.h"
-#include "dir.h"
+#include "dents.h"
 #include "glob.h"
 #include "linked.h"
 #include "loop.h"
@@ -33,7 +33,6 @@ enum {
 	LINKS_ENTRIES_MAX = 4000000,
 	LINKS_MS_MAX = 10000,
 	LINKS_CLOCK_EVERY = 1024,
-	LINKS_DEPTH_MAX = 200,
 };
 
 #ifndef XFS_SUPER_MAGIC
@@ -47,6 +46,7 @@ struct search {
 	struct sv root;
 	uint64_t until_ms;
 	unsigned entries, depth;
+	struct dents_pile dents;
 	char path[PATH_MAX];	/* of what is looked at now */
 	size_t path_n;
 };
@@ -137,12 +137,6 @@ static int search_entry(struct search *s, int dir_fd, const struct dirent *d,
 			 !linked_is_covered(&s->files, path);
 	int fd = -1;
 
-	if (++s->entries > LINKS_ENTRIES_MAX)
-		return refuse(s, "more than four million entries", e);
-	if (s->entries % LINKS_CLOCK_EVERY == 0 && loop_now_ms() > s->until_ms)
-		return refuse(s, "more than ten seconds' worth of entries", e);
-	if (d->d_type == DT_LNK)
-		return 0;
 	if (maybe_dir)
 		fd = openat(dir_fd, d->d_name, O_RDONLY | O_DIRECTORY |
 			    O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
@@ -160,34 +154,70 @@ static int search_entry(struct search *s, int dir_fd, const struct dirent *d,
 	return 0;
 }
 
-/* s->path is dir's.  Takes dir_fd. */
+/* s->path is dir_fd's; adds the name, and takes it off again. */
+static int search_name(struct search *s, int dir_fd, const struct dirent *d,
+		       bool trusted, struct err *e)
+{
+	size_t n = s->path_n, length = strlen(d->d_name);
+	int rc;
+
+	if (length + 2 > sizeof s->path - n)
+		return refuse(s, "paths that are too long", e);
+	if (n > 1)
+		s->path[s->path_n++] = '/';
+	memcpy(s->path + s->path_n, d->d_name, length + 1);
+	s->path_n += length;
+	builder_at(s->b, sv_of(s->path, s->path_n));
+	rc = search_entry(s, dir_fd, d, trusted, e);
+	s->path_n = n;
+	s->b->at = sv_of(s->path, n);
+	return rc;
+}
+
+static int check_time(struct search *s, struct err *e)
+{
+	builder_at(s->b, sv_of(s->path, s->path_n));
+	return loop_now_ms() <= s->until_ms ? 0 :
+	       refuse(s, "more than ten seconds' worth of entries", e);
+}
+
+/* Is it no directory, and by its number another file? */
+static bool is_other(const struct search *s, const struct dirent *d,
+		     bool trusted)
+{
+	return d->d_type == DT_LNK ||
+	       (trusted && d->d_type != DT_DIR && d->d_type != DT_UNKNOWN &&
+		!is_wanted(s, d->d_ino));
+}
+
+/* s->path is dir_fd's, which it takes. */
 static int search_dir(struct search *s, int dir_fd, struct err *e)
 {
-	auto_fd int taken_fd = dir_fd;
-	auto_dir DIR *dir = dir_take(&taken_fd);
-	bool trusted = numbers_are_true(dir_fd);
-	size_t n = s->path_n;
+	auto_fd int fd = dir_fd;
+	bool trusted = numbers_are_true(fd);
+	struct dents *dents;
 	const struct dirent *d;
 
-	if (!dir)
-		return err_kind(e, ERR_LIMIT, "out of memory");
-	if (++s->depth > LINKS_DEPTH_MAX)
+	if (s->depth == DENTS_DEPTH_MAX)
 		return refuse(s, "directories that are too deep", e);
-	while ((d = dir_next(dir)) != NULL) {
-		size_t length = strlen(d->d_name);
-
-		if (length + 2 > sizeof s->path - n)
-			return refuse(s, "paths that are too long", e);
-		if (n > 1)
-			s->path[s->path_n++] = '/';
-		memcpy(s->path + s->path_n, d->d_name, length + 1);
-		s->path_n += length;
-		if (search_entry(s, dir_fd, d, trusted, e) < 0)
+	dents = dents_pile_begin(&s->dents, s->depth++, fd);
+	if (!dents)
+		return err_kind(e, ERR_LIMIT, "out of memory");
+	if (check_time(s, e) < 0)
+		return -1;
+	while ((d = dents_next(dents)) != NULL) {
+		if (++s->entries > LINKS_ENTRIES_MAX)
+			return refuse(s, "more than four million entries", e);
+		if (s->entries % LINKS_CLOCK_EVERY == 0 &&
+		    check_time(s, e) < 0)
 			return -1;
-		s->path_n = n;
+		if (is_other(s, d, trusted))
+			continue;
+		if (search_name(s, fd, d, trusted, e) < 0)
+			return -1;
 	}
 	if (errno)
-		return err_sys(e, "read %.*s", (int)n, s->path);
+		return err_sys(e, "read %.*s", (int)s->path_n, s->path);
 	s->depth--;
 	return 0;
 }
@@ -224,9 +254,22 @@ static bool is_searched(const struct area *area)
 	return area && area->kind >= AREA_CODE;
 }
 
+static int search_areas(struct search *s, struct err *e)
+{
+	struct builder *b = s->b;
+
+	for (size_t i = 0; i < b->areas_n; i++)
+		if (is_searched(&b->areas[i]) &&
+		    !is_searched(areas_around(b, b->areas[i].path)) &&
+		    search_area(s, &b->areas[i], e) < 0)
+			return -1;
+	return 0;
+}
+
 int links_plan(struct builder *b, struct err *e)
 {
 	struct search *s = arena_make(b->arena, struct search);
+	int rc;
 
 	if (!s)
 		return err_kind(e, ERR_LIMIT, "out of memory");
@@ -237,10 +280,7 @@ int links_plan(struct builder *b, struct err *e)
 	if (!s->wanted)
 		return 0;
 	s->until_ms = loop_now_ms() + LINKS_MS_MAX;
-	for (size_t i = 0; i < b->areas_n; i++)
-		if (is_searched(&b->areas[i]) &&
-		    !is_searched(areas_around(b, b->areas[i].path)) &&
-		    search_area(s, &b->areas[i], e) < 0)
-			return -1;
-	return 0;
+	rc = search_areas(s, e);
+	dents_pile_free(&s->dents);
+	return rc;
 }

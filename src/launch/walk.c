@@ -19,7 +19,6 @@
 #include <unistd.h>
 
 #include "area.h"
-#include "dir.h"
 #include "dotfiles.h"
 #include "loop.h"
 #include "marks.h"
@@ -28,7 +27,6 @@
 enum {
 	WALK_ENTRIES_MAX = 4000000,
 	WALK_MS_MAX = 10000,
-	WALK_DEPTH_MAX = 200,
 	WALK_COVERS_MAX = 20000,
 	WALK_CLOCK_EVERY = 1024,
 };
@@ -110,6 +108,7 @@ static int descend(struct walk *w, int dir_fd, const struct walk_entry *entry,
 		    !marks_named_below(w->b, GRANT_GUARD, entry->path))
 			look |= LOOK_SOCKETS;
 	}
+	builder_at(w->b, entry->path);
 	fd = openat(dir_fd, entry->name.p, O_RDONLY | O_DIRECTORY |
 		    O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
 	if (fd >= 0 && !is_shut(w, fd))
@@ -139,10 +138,6 @@ static int walk_entry(struct walk *w, int dir_fd, struct walk_entry *entry,
 {
 	int masked;
 
-	if (++w->entries > WALK_ENTRIES_MAX)
-		return refuse(w, "more than four million entries", e);
-	if (w->entries % WALK_CLOCK_EVERY == 0 && loop_now_ms() > w->until_ms)
-		return refuse(w, "more than ten seconds' worth of entries", e);
 	if (look & LOOK_SOCKETS) {
 		int below = walk_guard_unsearched(w, entry, look, e);
 
@@ -172,15 +167,28 @@ static int walk_entry(struct walk *w, int dir_fd, struct walk_entry *entry,
 	return descend(w, dir_fd, entry, look, e);
 }
 
-/* w->path is dir's; adds the name, and takes it off again. */
-static int walk_name(struct walk *w, DIR *dir, const struct dirent *d,
+/* Here a name that is of no kind that the policy or the defaults speak of is of
+ * no interest, unless it is a socket's. */
+static bool is_usual(unsigned look)
+{
+	return !(look & ~(unsigned)(LOOK_DOTS | LOOK_WRITE));
+}
+
+/* w->path is dir_fd's; adds the name, and takes it off again. */
+static int walk_name(struct walk *w, int dir_fd, const struct dirent *d,
 		     unsigned look, struct err *e)
 {
-	size_t n = w->path_n, length = strlen(d->d_name);
+	bool is_plain = is_usual(look) && d->d_type != DT_SOCK &&
+			d->d_type != DT_UNKNOWN &&
+			!sieve_lets_through(&w->sieve, d->d_name);
 	struct walk_entry entry = { .type = d->d_type };
+	size_t n = w->path_n, length;
 	struct stat st;
 	int rc;
 
+	if (is_plain && entry.type != DT_DIR)
+		return 0;
+	length = strlen(d->d_name);
 	if (length + 2 > sizeof w->path - n)
 		return refuse(w, "paths that are too long", e);
 	if (n > 1)
@@ -190,27 +198,44 @@ static int walk_name(struct walk *w, DIR *dir, const struct dirent *d,
 	entry.path = sv_of(w->path, w->path_n);
 	entry.name = sv_of(w->path + w->path_n - length, length);
 	if (entry.type == DT_UNKNOWN &&
-	    fstatat(dirfd(dir), d->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+	    fstatat(dir_fd, d->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0)
 		entry.type = (unsigned char)IFTODT(st.st_mode);
-	rc = walk_entry(w, dirfd(dir), &entry, look, e);
+	rc = is_plain ? descend(w, dir_fd, &entry, look, e) :
+			walk_entry(w, dir_fd, &entry, look, e);
 	w->path_n = n;
+	w->b->at = sv_of(w->path, n);
 	return rc;
+}
+
+static int check_time(struct walk *w, struct err *e)
+{
+	builder_at(w->b, sv_of(w->path, w->path_n));
+	return loop_now_ms() <= w->until_ms ? 0 :
+	       refuse(w, "more than ten seconds' worth of entries", e);
 }
 
 /* Takes dir_fd. */
 static int walk_dir(struct walk *w, int dir_fd, unsigned look, struct err *e)
 {
 	auto_fd int fd = dir_fd;
-	auto_dir DIR *dir = dir_take(&fd);
 	const struct dirent *d;
+	struct dents *dents;
 
-	if (!dir)
-		return err_kind(e, ERR_LIMIT, "out of memory");
-	if (++w->depth > WALK_DEPTH_MAX)
+	if (w->depth == DENTS_DEPTH_MAX)
 		return refuse(w, "directories that are too deep", e);
-	while ((d = dir_next(dir)) != NULL)
-		if (walk_name(w, dir, d, look, e) < 0)
+	dents = dents_pile_begin(&w->dents, w->depth++, fd);
+	if (!dents)
+		return err_kind(e, ERR_LIMIT, "out of memory");
+	if (check_time(w, e) < 0)
+		return -1;
+	while ((d = dents_next(dents)) != NULL) {
+		if (++w->entries > WALK_ENTRIES_MAX)
+			return refuse(w, "more than four million entries", e);
+		if (w->entries % WALK_CLOCK_EVERY == 0 && check_time(w, e) < 0)
 			return -1;
+		if (walk_name(w, fd, d, look, e) < 0)
+			return -1;
+	}
 	if (errno)
 		return err_sys(e, "read %.*s", (int)w->path_n, w->path);
 	w->depth--;
@@ -237,17 +262,10 @@ static int walk_area(struct walk *w, const struct area *area, struct err *e)
 	return walk_dir(w, steal_fd(&fd), look, e);
 }
 
-int walk_plan(struct builder *b, struct err *e)
+static int walk_areas(struct walk *w, struct err *e)
 {
-	struct walk *w = arena_make(b->arena, struct walk);
+	struct builder *b = w->b;
 
-	if (!w)
-		return err_kind(e, ERR_LIMIT, "out of memory");
-	w->b = b;
-	w->until_ms = loop_now_ms() + WALK_MS_MAX;
-	w->visited = arena_alloc(b->arena, b->areas_n * sizeof *w->visited);
-	if (!w->visited)
-		return err_kind(e, ERR_LIMIT, "out of memory");
 	if (walk_mask_named(w, e) < 0)
 		return -1;
 	for (size_t i = 0; i < b->areas_n; i++) {
@@ -259,4 +277,41 @@ int walk_plan(struct builder *b, struct err *e)
 			return -1;
 	}
 	return 0;
+}
+
+/* Every name that walk_entry() and descend() treat otherwise than others. */
+static void fill_sieve(struct walk *w)
+{
+	const struct builder *b = w->b;
+
+	for (size_t i = 0; i < b->areas_n; i++)
+		sieve_add_name(&w->sieve, area_base(b->areas[i].path));
+	for (size_t i = 0; i < b->marks_n; i++) {
+		struct sv last = area_base(b->marks[i].path);
+
+		if (b->marks[i].is_glob)
+			sieve_add_pattern(&w->sieve, last);
+		else
+			sieve_add_name(&w->sieve, last);
+	}
+	dotfiles_sieve(&w->sieve);
+	walk_guard_sieve(w);
+}
+
+int walk_plan(struct builder *b, struct err *e)
+{
+	struct walk *w = arena_make(b->arena, struct walk);
+	int rc;
+
+	if (!w)
+		return err_kind(e, ERR_LIMIT, "out of memory");
+	w->b = b;
+	w->visited = arena_alloc(b->arena, b->areas_n * sizeof *w->visited);
+	if (!w->visited)
+		return err_kind(e, ERR_LIMIT, "out of memory");
+	fill_sieve(w);
+	w->until_ms = loop_now_ms() + WALK_MS_MAX;
+	rc = walk_areas(w, e);
+	dents_pile_free(&w->dents);
+	return rc;
 }

@@ -10,6 +10,8 @@
 #include <limits.h>
 
 #include "builder.h"
+#include "dents.h"
+#include "sieve.h"
 
 #define SOCKET_OF_HOST SV("a socket of the host")
 
@@ -27,6 +29,8 @@ struct walk {
 	struct builder *b;
 	const struct area *root;
 	uint64_t until_ms;
+	struct sieve sieve;	/* what needs more than a glance at its name */
+	struct dents_pile dents;
 	unsigned entries, covers, depth;
 	bool *visited;		/* by the index of the area */
 	size_t path_n;
@@ -64,6 +68,8 @@ must_check int walk_guard_unsearched(struct walk *w,
  * needs one: sets how it is looked at. */
 must_check int walk_guard_git_grant(struct walk *w, const struct area *area,
 				    unsigned *look, struct err *e);
+/* Lets through what walk_guard() acts upon. */
+void walk_guard_sieve(struct walk *w);
 /* A directory of git's own, below which are other repositories'. */
 bool walk_leads_to_modules(struct sv name);
 

@@ -111,6 +111,17 @@ int walk_guard(struct walk *w, int dir_fd, const struct walk_entry *entry,
 	return guards_add_default(w->b, dir_of(w, entry), entry->name, e);
 }
 
+void walk_guard_sieve(struct walk *w)
+{
+	sieve_add_name(&w->sieve, SV("HEAD"));
+	for (const char *const *at = dotfile_guards; *at; at++) {
+		struct sv guard = sv_str(*at);
+
+		sieve_add_pattern(&w->sieve,
+				  sv_head(guard, sv_find(guard, '/')));
+	}
+}
+
 bool walk_leads_to_modules(struct sv name)
 {
 	return sv_eq(name, SV("modules")) || sv_eq(name, SV("worktrees"));

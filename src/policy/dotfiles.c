@@ -109,6 +109,13 @@ bool dotfile_is_open(struct sv name)
 	return false;
 }
 
+void dotfiles_sieve(struct sieve *s)
+{
+	sieve_add_pattern(s, SV(".*"));
+	for (size_t i = 0; i < sizeof open_below / sizeof open_below[0]; i++)
+		sieve_add_name(s, sv_str(open_below[i]));
+}
+
 bool dotfile_begins_guard(struct sv name)
 {
 	for (const char *const *at = dotfile_guards; *at; at++) {

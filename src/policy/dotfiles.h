@@ -13,12 +13,14 @@
 
 #include <sys/stat.h>
 
-#include "sv.h"
+#include "sieve.h"
 
 /* Is this name, which starts with a dot, shown unless hidden? */
 bool dotfile_is_shown(struct sv name);
 /* Below a directory of this name nothing is masked. */
 bool dotfile_is_open(struct sv name);
+/* Lets through every name that starts with a dot, and those just named. */
+void dotfiles_sieve(struct sieve *s);
 
 /* Guarded wherever they are in a write grant: paths relative to a directory of
  * it, or patterns of one name; ended by NULL.  A `.git` that is a file (a linked
