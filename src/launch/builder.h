@@ -57,6 +57,9 @@ struct builder {
 	 * now, and until when there has to be an answer, by loop_now_ms(). */
 	struct sv at;
 	_Atomic uint64_t until_ms;
+	bool here;		/* nobody waits: it is looked at by ourselves */
+	bool left;		/* ... and there was what may not answer */
+	uint64_t patient_ms;	/* from when signals end us */
 };
 
 enum { BUILDER_ANSWER_MS = 8000 };
@@ -100,6 +103,10 @@ must_check int sockets_check_reach(struct builder *b, struct err *e);
 must_check int caches_plan(struct builder *b, struct err *e);
 must_check int caches_check(const struct builder *b, struct err *e);
 must_check int refusals_check(struct builder *b, struct err *e);
+/* By what may take long, now and then; and before a directory is entered: true
+ * when all has to be given up, whatever the error says.  See look.c. */
+void look_listen(struct builder *b);
+bool look_must_leave(struct builder *b, int dir_fd, const char *name);
 /* All from marks_plan() to links_plan(), which open what the policy names. */
 must_check int look_plan(struct builder *b, struct err *e);
 void marks_plan(struct builder *b);

@@ -177,6 +177,7 @@ static int search_name(struct search *s, int dir_fd, const struct dirent *d,
 static int check_time(struct search *s, struct err *e)
 {
 	builder_at(s->b, sv_of(s->path, s->path_n));
+	look_listen(s->b);
 	return loop_now_ms() <= s->until_ms ? 0 :
 	       refuse(s, "more than ten seconds' worth of entries", e);
 }

@@ -109,6 +109,9 @@ static int descend(struct walk *w, int dir_fd, const struct walk_entry *entry,
 			look |= LOOK_SOCKETS;
 	}
 	builder_at(w->b, entry->path);
+	if (look_must_leave(w->b, dir_fd, entry->name.p))
+		return err_kind(e, ERR_DENIED, "%.*s is on no disk",
+				SV_FMT(entry->path));
 	fd = openat(dir_fd, entry->name.p, O_RDONLY | O_DIRECTORY |
 		    O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
 	if (fd >= 0 && !is_shut(w, fd))
@@ -210,6 +213,7 @@ static int walk_name(struct walk *w, int dir_fd, const struct dirent *d,
 static int check_time(struct walk *w, struct err *e)
 {
 	builder_at(w->b, sv_of(w->path, w->path_n));
+	look_listen(w->b);
 	return loop_now_ms() <= w->until_ms ? 0 :
 	       refuse(w, "more than ten seconds' worth of entries", e);
 }

@@ -91,3 +91,19 @@ def test_who_does_not_answer_is_named_and_left_behind(stockade, silent):
     assert eventually(lambda: not ours())
     for flags in (["--write", "."], ["--read", str(grant)]):
         stockade.run("/bin/true", flags=flags).ok()
+
+
+@as_root
+def test_who_answers_is_looked_through_on_no_disk_as_well(stockade):
+    """Without a word in the policy, which is when nobody waits beside it."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    below = stockade.cwd / "a" / "below"
+    below.mkdir(parents=True)
+    assert libc.mount(b"none", bytes(below), b"tmpfs", 0, None) == 0
+    try:
+        (below / "plain").write_text("plain\n")
+        (below / ".env").write_text("CANARY\n")
+        result = stockade.sh("cat a/below/plain a/below/.env")
+    finally:
+        libc.umount2(bytes(below), 2)
+    assert result.out == "plain\n"
