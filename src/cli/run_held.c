@@ -17,6 +17,7 @@
 #include "own.h"
 #include "run_dir.h"
 #include "seen.h"
+#include "spare.h"
 #include "sv.h"
 
 /* The launch refuses symbolic links: the name that it has in truth. */
@@ -96,6 +97,7 @@ int run_held_begin(struct run_held *r, const char *id, struct sv keep,
 	if (flock(r->store_fd, LOCK_UN) < 0)
 		return err_sys(e, "unlock the held changes");
 	in->held = r->path;
+	in->held_spare = r->held.is_spare;
 	return 0;
 }
 
@@ -199,6 +201,8 @@ static void remove_it(struct run_held *r)
 {
 	struct err e;
 
+	if (spare_give(&r->held))
+		return;
 	if (held_remove(&r->held, &e) < 0)
 		complain("remove what the run has not written: ", e.msg,
 			 false);

@@ -74,6 +74,7 @@ struct launch_input {
 	 * directory of the caller's, where the changes are held, each overlay's
 	 * in its own (overlay.c).  NULL: as above. */
 	const char *held;
+	bool held_spare;	/* not empty: directories for it, which are */
 
 	/* With `limit workspace`, what sandbox_layers() gave: the layers are made
 	 * there, and `held` is only where they will be carried to. */

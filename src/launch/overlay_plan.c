@@ -121,7 +121,7 @@ static int check_mounts(const struct builder *b,
 	return 0;
 }
 
-/* With `again` it may be there, of an earlier run. */
+/* With `again` it may be there, from an earlier run. */
 static int make_dir(int at_fd, const char *name, bool again, struct err *e)
 {
 	int fd;
@@ -169,13 +169,14 @@ static int make_layers(struct builder *b, int held_fd, uint32_t n,
 {
 	struct overlay *o = &b->plan->overlays[n];
 	auto_fd int fd = -1, upper_fd = -1, work_fd = -1;
+	bool spare = b->in->held_spare, again = o->again || spare;
 	char name[16];
 
 	(void)snprintf(name, sizeof name, "%" PRIu32, n);
-	fd = make_dir(held_fd, name, o->again, e);
-	upper_fd = fd < 0 ? -1 : make_dir(fd, "upper", o->again, e);
-	/* Never one that an overlay has used. */
-	work_fd = upper_fd < 0 ? -1 : make_dir(fd, "work", false, e);
+	fd = make_dir(held_fd, name, again, e);
+	upper_fd = fd < 0 ? -1 : make_dir(fd, "upper", again, e);
+	/* Never one with what an overlay has left in it. */
+	work_fd = upper_fd < 0 ? -1 : make_dir(fd, "work", spare, e);
 	if (work_fd < 0 || check_attributes(upper_fd, e) < 0)
 		return -1;
 	o->held = builder_printf(b, "%s/%s", b->in->held, name);

@@ -15,6 +15,7 @@
 #include "io.h"
 #include "own.h"
 #include "seen.h"
+#include "spare.h"
 
 enum { META_VERSION = 3, META_MAX = 8 << 20 };
 #define META HELD_META
@@ -72,7 +73,8 @@ int held_make(int store_fd, const char *id, struct held *ret, struct err *e)
 	 * a later time. */
 	if (clock_gettime(CLOCK_REALTIME, &ret->began) < 0)
 		return err_sys(e, "read the clock");
-	if (mkdirat(store_fd, id, 0700) < 0)
+	ret->is_spare = !held_is_name(id) && spare_take(store_fd, id);
+	if (!ret->is_spare && mkdirat(store_fd, id, 0700) < 0)
 		return err_sys(e, "make a directory for held changes");
 	return open_it(ret, e);
 }

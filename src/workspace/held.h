@@ -6,6 +6,7 @@
  *	STORE/ID/meta		when it began, and the trees
  *	STORE/ID/N/upper	the changes of one tree, or of several that are in
  *				the same directory, as overlayfs keeps them
+ *	STORE/.spare		of a run that held nothing, for the next (spare.h)
  *	STORE/ID/seen		what an apply of ours has touched (seen.c)
  *	STORE/NAME/last		of a kept one, its last run (last.c)
  *
@@ -48,6 +49,7 @@ struct held {
 	char run[HELD_ID_MAX];	/* the one that wrote last; "" when it is new */
 	int store_fd;		/* borrowed */
 	int fd;			/* owned; STORE/ID, and its lock */
+	bool is_spare;		/* directories of its layers are there, empty */
 	struct timespec began;
 	struct held_tree *trees;
 	size_t trees_n, trees_cap;

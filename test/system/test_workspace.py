@@ -14,7 +14,8 @@ import time
 
 import pytest
 
-from conftest import BUILD, IS_ROOT, as_root, as_user, needs_overlay
+from conftest import (BUILD, IS_ROOT, as_root, as_user, eventually,
+                      needs_overlay)
 
 pytestmark = needs_overlay
 OVERLAY = ["--workspace", "overlay"]
@@ -746,3 +747,45 @@ def test_each_call_that_makes_an_overlay_fails_closed(stockade, tree):
             assert "ran" not in result.stdout, (call, n, result)
             assert held(stockade) == [], (call, n, result)
     assert missed < 6
+
+
+def test_empty_directories_are_left_for_the_next_run(stockade, tree):
+    """... but nothing that the agent has put on them."""
+    spare = stockade.state() / "held" / ".spare" / "0"
+    run(stockade, "true").ok()
+    number = os.stat(spare / "upper").st_ino
+    assert os.listdir(spare / "work") == os.listxattr(spare / "upper") == []
+    result = run(stockade, "chmod 2770 .; python3 -c \"import os;"
+                 "os.setxattr('.', 'user.note', b'CANARY')\"").ok()
+    assert "holds changes" not in result.err
+    assert not spare.exists()
+    run(stockade, "echo 1 > new").ok()
+    assert not spare.exists()
+    stockade.call("discard").ok()
+    run(stockade, "true").ok()
+    number = os.stat(spare / "upper").st_ino
+    tree.chmod(0o711)
+    result = run(stockade, "stat -c %a .; python3 -c \"import os;"
+                 "print(os.listxattr('.'))\"").ok()
+    assert result.out == "711\n[]\n"
+    assert os.stat(spare / "upper").st_ino == number
+    first = stockade.start("/bin/sh", "-c", "echo 1 > one; read x",
+                           flags=OVERLAY, stdin=subprocess.PIPE)
+    assert eventually(lambda: list((stockade.state() / "held").glob(
+        "*/0/upper/one")))
+    run(stockade, "test ! -e one && echo 2 > two").ok()
+    first.communicate(b"\n", timeout=10)
+    assert len(held(stockade)) == 2
+
+
+def test_what_is_left_for_the_next_run_is_not_what_a_killed_one_held(
+        stockade, tree):
+    run(stockade, "true").ok()
+    first = stockade.start("/bin/sh", "-c", "echo 1 > one; read x",
+                           flags=OVERLAY, stdin=subprocess.PIPE)
+    assert eventually(lambda: list((stockade.state() / "held").glob(
+        "*/0/upper/one")))
+    first.kill()
+    first.wait()
+    assert "one" not in run(stockade, "ls").ok().out.split()
+    assert diff(stockade) == ["A  one"]
