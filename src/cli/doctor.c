@@ -11,9 +11,11 @@
 #include <unistd.h>
 
 #include "doctor_syscalls.h"
+#include "doctor_text.h"
 #include "doctor_tries.h"
 #include "io.h"
 #include "json.h"
+#include "obstacle.h"
 #include "own.h"
 #include "parse.h"
 #include "process.h"
@@ -21,7 +23,7 @@
 
 enum { OUTPUT_MAX = 4 << 20 };
 
-#define UNTRIED "not tried: needs the user namespace"
+#define UNTRIED "needs the user namespace"
 
 /* What the child says, in one write. */
 struct outcome {
@@ -97,17 +99,25 @@ static const char *state(const struct doctor_try *t, const struct outcome *o)
 {
 	if (o->ok)
 		return "ok";
+	if (was_untried(o))
+		return "untried";
 	return t->required ? "missing" : "absent";
 }
 
-static void print_line(struct buf *b, const struct doctor_try *t,
-		       const struct outcome *o)
+/* What helps depends on why: the same call is missing in an old kernel, and
+ * refused in a container. */
+static const char *remedy(const struct doctor_try *t, const struct outcome *o)
 {
-	buf_printf(b, "%-22s %-8s ", t->name, state(t, o));
-	buf_put_visible(b, sv_str(o->ok ? o->note : o->err.msg));
-	buf_putc(b, '\n');
-	if (!o->ok && t->required && t->remedy && !was_untried(o))
-		buf_printf(b, "%31s -> %s\n", "", t->remedy);
+	bool refused = o->err.code == EPERM || o->err.code == EACCES;
+	const char *known = NULL;
+
+	if (o->ok || was_untried(o))
+		return NULL;
+	if (t->place == DOCTOR_DOOR || t->place == DOCTOR_HOST)
+		known = obstacle_remedy(obstacle_find(&o->err));
+	if (t->place == DOCTOR_INSIDE && refused)
+		known = DOCTOR_IN_CONTAINER;
+	return known ? known : t->remedy;
 }
 
 static void print_json(struct json *j, const struct doctor_try *t,
@@ -118,50 +128,94 @@ static void print_json(struct json *j, const struct doctor_try *t,
 	json_put_bool(j, "ok", o->ok);
 	json_put_bool(j, "required", t->required);
 	json_put_str(j, "detail", o->ok ? o->note : o->err.msg);
-	json_put_str(j, "remedy",
-		     o->ok || was_untried(o) ? NULL : t->remedy);
+	json_put_str(j, "remedy", remedy(t, o));
 	json_close(j, '}');
 }
 
-/* Runs everything, filling b; the number of required things missing, or -1. */
+struct report {
+	struct buf *text;
+	struct json *json;	/* NULL: for a person */
+	size_t width;
+	struct buf names;	/* of what is missing, and was tried */
+	int missing, untried;
+};
+
+static void add(struct report *r, const struct doctor_try *t,
+		const struct outcome *o)
+{
+	if (r->json)
+		print_json(r->json, t, o);
+	else
+		doctor_put(r->text, r->width, t->name, state(t, o),
+			   o->ok ? o->note : o->err.msg, remedy(t, o));
+	if (o->ok || !t->required)
+		return;
+	r->missing++;
+	if (was_untried(o))
+		r->untried++;
+	else
+		buf_printf(&r->names, "%s%s", r->names.n ? ", " : "", t->name);
+}
+
+/* Runs everything; the number of required things missing, or -1. */
+static int try_all(struct report *r, struct err *e)
+{
+	bool can_enter = true;
+
+	for (const struct doctor_try *t = doctor_tries; t->name; t++) {
+		struct outcome o = { 0 };
+
+		if (!can_enter && (t->place == DOCTOR_INSIDE ||
+				   t->place == DOCTOR_PROC))
+			err_kind(&o.err, ERR_UNSUPP, UNTRIED);
+		else if (run(t, &o, e) < 0)
+			return -1;
+		if (t->place == DOCTOR_DOOR)
+			can_enter = o.ok;
+		add(r, t, &o);
+	}
+	return 0;
+}
+
+static void conclude(struct report *r)
+{
+	if (r->missing == 0) {
+		buf_puts(r->text, "\n`stockade run` can work here\n");
+		return;
+	}
+	buf_puts(r->text, "\nmissing: ");
+	buf_put(r->text, buf_sv(&r->names));
+	if (r->untried)
+		buf_printf(r->text, " (%d more could not be tried)",
+			   r->untried);
+	buf_puts(r->text, "\n`stockade run` cannot work here\n");
+}
+
 static int examine(struct buf *b, bool as_json, struct err *e)
 {
 	struct json j = json_line(b);
-	bool can_enter = true;
-	int missing = 0;
+	struct report r = {
+		.text = b, .json = as_json ? &j : NULL,
+		.width = doctor_width(), .names = buf_new(4096),
+	};
+	int rc;
 
 	if (as_json) {
 		json_open(&j, '{');
 		json_key(&j, "checks");
 		json_open(&j, '[');
 	}
-	for (const struct doctor_try *t = doctor_tries; t->name; t++) {
-		struct outcome o = { 0 };
-
-		if (t->place == DOCTOR_INSIDE && !can_enter)
-			err_kind(&o.err, ERR_UNSUPP, UNTRIED);
-		else if (run(t, &o, e) < 0)
-			return -1;
-		if (t->place == DOCTOR_DOOR)
-			can_enter = o.ok;
-		missing += !o.ok && t->required;
-		if (as_json)
-			print_json(&j, t, &o);
-		else
-			print_line(b, t, &o);
-	}
+	rc = try_all(&r, e);
 	if (as_json) {
 		json_close(&j, ']');
-		json_put_bool(&j, "ok", missing == 0);
+		json_put_bool(&j, "ok", r.missing == 0);
 		json_close(&j, '}');
 		buf_putc(b, '\n');
-	} else if (missing) {
-		buf_printf(b, "\n%d missing: `stockade run` cannot work here\n",
-			   missing);
 	} else {
-		buf_puts(b, "\n`stockade run` can work here\n");
+		conclude(&r);
 	}
-	return missing;
+	buf_free(&r.names);
+	return rc < 0 ? -1 : r.missing;
 }
 
 /* With --syscalls the flags say of which policy. */

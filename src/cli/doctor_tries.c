@@ -10,7 +10,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
@@ -24,6 +23,7 @@
 #include "mount.h"
 #include "netlink.h"
 #include "nft.h"
+#include "obstacle.h"
 #include "own.h"
 #include "path.h"
 #include "process.h"
@@ -35,20 +35,6 @@
 #define note_printf(note, ...) \
 	((void)snprintf((note), DOCTOR_NOTE_MAX, __VA_ARGS__))
 
-/* The number in a file of /proc/sys, or -1 when it is absent. */
-static int64_t sysctl_value(const char *path)
-{
-	auto_buf struct buf b = buf_new(32);
-	struct err ignored;
-	uint64_t value;
-
-	if (io_read_file(AT_FDCWD, path, &b, &ignored) < 0)
-		return -1;
-	while (b.n && b.p[b.n - 1] == '\n')
-		b.n--;
-	return sv_to_u64(buf_sv(&b), INT64_MAX, &value) ? (int64_t)value : -1;
-}
-
 static int try_kernel(char *note, struct err *e)
 {
 	struct utsname name;
@@ -59,24 +45,17 @@ static int try_kernel(char *note, struct err *e)
 	return 0;
 }
 
-/* Why a user namespace was refused, where the machine says so. */
+/* Where the machine says why. */
 static int explain_userns(struct err *e)
 {
-	if (sysctl_value("/proc/sys/user/max_user_namespaces") == 0)
-		return err_kind(e, ERR_UNSUPP, "user.max_user_namespaces is 0");
-	if (geteuid() != 0 &&
-	    sysctl_value("/proc/sys/kernel/unprivileged_userns_clone") == 0)
-		return err_kind(e, ERR_UNSUPP, "kernel.unprivileged_userns_"
-				"clone is 0: only root may make one");
-	if (geteuid() != 0 &&
-	    sysctl_value("/proc/sys/kernel/"
-			 "apparmor_restrict_unprivileged_userns") > 0)
-		return err_kind(e, ERR_UNSUPP, "AppArmor gives capabilities "
-				"in a user namespace only to named programs");
-	if (prctl(PR_GET_SECCOMP, 0, 0, 0, 0) != 0)
-		return err_kind(e, ERR_UNSUPP, "the seccomp filter of an outer "
-				"container or sandbox refuses it");
-	return err_ctx(e, "user namespace");
+	const char *cause = obstacle_cause(obstacle_find(e));
+	int code = e->code;
+
+	if (!cause)
+		return err_ctx(e, "user namespace");
+	(void)err_kind(e, ERR_UNSUPP, "%s", cause);
+	e->code = code;
+	return -1;
 }
 
 /* Into a user namespace as its root, and others as `flags` says. */
@@ -96,8 +75,7 @@ static int enter(int flags, struct err *e)
 		return explain_userns(e);
 	if (unshare(flags) < 0) {
 		err_sys(e, "unshare");
-		return errno == EPERM || errno == EACCES ? explain_userns(e) :
-							   -1;
+		return explain_userns(e);
 	}
 	return 0;
 }
@@ -192,9 +170,9 @@ static int try_idmap(char *note, struct err *e)
 	auto_fd int tree_fd = -1;
 	auto_fd int userns_fd = -1;
 
+	note_printf(note, "for root only; an ordinary user needs none");
 	if (geteuid() != 0)
-		return err_kind(e, ERR_UNSUPP, "for root only; an ordinary "
-				"user needs none");
+		return 0;
 	if (unshare(CLONE_NEWNS) < 0)
 		return err_sys(e, "unshare");
 	tree_fd = mount_clone(AT_FDCWD, "/", false, e);
@@ -408,25 +386,18 @@ static int try_helpers(char *note, struct err *e)
 }
 
 #define NEWER "run a newer kernel, or stockade inside a virtual machine"
-#define IN_CONTAINER                                                       \
-	"in a container, its runtime's profile forbids this: start stockade " \
-	"outside, or give that one container a profile that permits it"
-
 #define DELEGATED                                                          \
 	"where systemd is, be logged in, or have a manager without that "   \
 	"(`loginctl enable-linger`); else give this user a control group"
 
 const struct doctor_try doctor_tries[] = {
 	{ "kernel", true, DOCTOR_HOST, try_kernel, NULL },
-	{ "user namespace", true, DOCTOR_DOOR, try_userns,
-	  "under AppArmor: a profile with `userns,` for the path of stockade "
-	  "alone; " IN_CONTAINER "; where the machine switched them off: a "
-	  "virtual machine" },
-	{ "pid namespace", true, DOCTOR_INSIDE, try_pid, IN_CONTAINER },
-	{ "network namespace", true, DOCTOR_INSIDE, try_net, IN_CONTAINER },
-	{ "ipc namespace", true, DOCTOR_INSIDE, try_ipc, IN_CONTAINER },
-	{ "uts namespace", true, DOCTOR_INSIDE, try_uts, IN_CONTAINER },
-	{ "cgroup namespace", true, DOCTOR_INSIDE, try_cgroup, IN_CONTAINER },
+	{ "user namespace", true, DOCTOR_DOOR, try_userns, DOCTOR_IN_CONTAINER },
+	{ "pid namespace", true, DOCTOR_INSIDE, try_pid, DOCTOR_IN_CONTAINER },
+	{ "network namespace", true, DOCTOR_INSIDE, try_net, DOCTOR_IN_CONTAINER },
+	{ "ipc namespace", true, DOCTOR_INSIDE, try_ipc, DOCTOR_IN_CONTAINER },
+	{ "uts namespace", true, DOCTOR_INSIDE, try_uts, DOCTOR_IN_CONTAINER },
+	{ "cgroup namespace", true, DOCTOR_INSIDE, try_cgroup, DOCTOR_IN_CONTAINER },
 	{ "time namespace", true, DOCTOR_INSIDE, try_time, NEWER " (5.6)" },
 	{ "clone3 and pidfd", true, DOCTOR_HOST, try_clone3, NEWER " (5.4)" },
 	{ "openat2", true, DOCTOR_HOST, try_openat2, NEWER " (5.6)" },
@@ -435,11 +406,12 @@ const struct doctor_try doctor_tries[] = {
 	{ "idmapped mounts", false, DOCTOR_HOST, try_idmap, NEWER " (5.12)" },
 	{ "overlay", false, DOCTOR_INSIDE, try_overlay,
 	  NEWER " (5.11); or use `workspace direct`" },
-	{ "fresh /proc", true, DOCTOR_INSIDE, try_proc,
+	{ "fresh /proc", true, DOCTOR_PROC, try_proc,
 	  "a container runtime covers parts of /proc, and then no new one may "
 	  "be mounted: start stockade outside the container, or give that one "
-	  "container an unmasked /proc" },
-	{ "terminal", true, DOCTOR_INSIDE, try_pty, IN_CONTAINER },
+	  "container an unmasked /proc (docker: --security-opt "
+	  "systempaths=unconfined, podman: --security-opt unmask=ALL)" },
+	{ "terminal", true, DOCTOR_INSIDE, try_pty, DOCTOR_IN_CONTAINER },
 	{ "Landlock", true, DOCTOR_HOST, try_landlock,
 	  "a kernel since 5.19 with `landlock` in its list of security "
 	  "modules (the lsm= parameter)" },

@@ -10,11 +10,14 @@
 
 #include "err.h"
 
-enum { DOCTOR_NOTE_MAX = 160, DOCTOR_REMEDY_MAX = 400 };
+enum { DOCTOR_NOTE_MAX = 160 };
 
 /* Most tries need the user namespace that one of them makes; those of limits
- * are made in the doctor's own process (doctor_limits.c). */
-enum doctor_place { DOCTOR_HOST, DOCTOR_DOOR, DOCTOR_INSIDE, DOCTOR_SELF };
+ * are made in the doctor's own process (doctor_limits.c).  DOCTOR_PROC is inside
+ * as well, but what refuses it is not what refuses the others. */
+enum doctor_place {
+	DOCTOR_HOST, DOCTOR_DOOR, DOCTOR_INSIDE, DOCTOR_PROC, DOCTOR_SELF,
+};
 
 struct doctor_try {
 	const char *name;
@@ -31,6 +34,13 @@ int doctor_try_cpu(char *note, struct err *e);
 int doctor_try_io(char *note, struct err *e);
 int doctor_try_workspace(char *note, struct err *e);
 int doctor_try_others(char *note, struct err *e);
+
+/* Where a call is refused, and not missing. */
+#define DOCTOR_IN_CONTAINER                                                \
+	"in a container, its runtime's profile forbids this: start stockade " \
+	"outside, or give that one container a profile that permits it "      \
+	"(docker: --security-opt seccomp=FILE and apparmor=NAME, or "         \
+	"=unconfined)"
 
 /* Ended by a NULL name. */
 extern const struct doctor_try doctor_tries[];

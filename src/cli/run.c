@@ -26,6 +26,7 @@
 #include "cache_store.h"
 #include "complaint.h"
 #include "launch.h"
+#include "obstacle.h"
 #include "own.h"
 #include "process.h"
 #include "program.h"
@@ -356,8 +357,10 @@ static int start(struct run *r, char **argv, struct err *e)
 		return -1;
 	r->has_sandbox = true;
 	/* Before there are secrets in this memory, of which it has a copy. */
-	if (sandbox_start(r->plan, &r->sandbox, e) < 0)
+	if (sandbox_start(r->plan, &r->sandbox, e) < 0) {
+		obstacle_explain(e);
 		return -1;
+	}
 	/* All else afterwards: pid 1 has as much to do. */
 	r->loop = loop_new(e);
 	if (!r->loop || run_held_recover(e) < 0 ||
@@ -375,8 +378,11 @@ static int start(struct run *r, char **argv, struct err *e)
 	if (sandbox_build(r->plan, &r->sandbox, e) < 0)
 		return -1;
 	process_give_way(true);
-	if (sandbox_network(&r->sandbox, e) < 0 ||
-	    publish_check(r->publish, r->sandbox.tcp_fd, e) < 0 ||
+	if (sandbox_network(&r->sandbox, e) < 0) {
+		obstacle_explain(e);
+		return -1;
+	}
+	if (publish_check(r->publish, r->sandbox.tcp_fd, e) < 0 ||
 	    run_record_init(&r->record, e) < 0 ||
 	    run_record_start(&r->record, r->cwd, e) < 0)
 		return -1;

@@ -80,10 +80,6 @@ static int clone_init(const struct plan *plan, struct sandbox *ret,
 		init_run(plan, early, &ret->groups, pair[1], stdio_fd);
 	}
 	(void)close(pair[1]);
-	if (*pid < 0 && (e->code == EPERM || e->code == ENOSPC))
-		return err_ctx(e, "namespaces: user namespaces are switched "
-			       "off for this user (`stockade doctor` says how "
-			       "to change it)");
 	return *pid < 0 ? err_ctx(e, "namespaces") : 0;
 }
 

@@ -173,6 +173,19 @@ def test_user_namespaces_switched_off(stockade):
             "user namespaces are switched off", "stockade doctor")
 
 
+def test_a_refused_namespace_names_what_refuses_it(stockade):
+    wrapper = filtered(EPERM, 272 if X86 else 97)  # unshare
+    refused(within(stockade, wrapper, "echo", "ran"),
+            "seccomp filter", "stockade doctor")
+    done = subprocess.run([*wrapper, stockade.argv("x")[0], "doctor"],
+                          env=stockade.env, stdout=subprocess.PIPE, text=True,
+                          timeout=30, check=False)
+    assert done.returncode == 1, done
+    assert "start stockade outside of the container" in done.stdout, done
+    assert "pid namespace          untried" in done.stdout, done
+    assert "missing: user namespace (" in done.stdout, done
+
+
 def test_root_of_a_container_with_few_ids(stockade):
     refused(within(stockade, ["unshare", "-U", "-r"], "echo", "ran"),
             "root of this container has no id to give away",
