@@ -59,7 +59,9 @@ static int make_dirs(const char *path, struct err *e)
 		if (!buf_cstr(&part))
 			return err_kind(e, ERR_LIMIT, "out of memory");
 		if (mkdir(part.p, 0700) < 0 && errno != EEXIST)
-			return err_sys(e, "create %s", part.p);
+			return err_sys(e, "create %s for the state directory "
+				       "(XDG_STATE_HOME, else HOME, says where "
+				       "that is)", part.p);
 		if (*at == '\0')
 			return 0;
 	}

@@ -147,6 +147,10 @@ void obstacle_explain(struct err *e)
 	const char *cause = obstacle_cause(obstacle_find(e));
 	size_t n = strlen(e->msg);
 
+	if (e->kind == ERR_UNSUPP && sv_starts(sv_str(e->msg), SV("limit ")))
+		(void)snprintf(e->msg + n, sizeof e->msg - n,
+			       " (`stockade doctor` says what would hold it; "
+			       "`limit?` goes on without)");
 	if (!is_of_machine(e))
 		return;
 	if (cause)

@@ -38,6 +38,7 @@
 #include "source.h"
 #include "supervise.h"
 #include "warden.h"
+#include "worktree.h"
 
 enum { POLICY_FILES_MAX = 128, SEALED_MAX = 5 };
 #define STORE "templates"	/* in the state directory */
@@ -353,7 +354,11 @@ static int release(struct run *r, struct err *e)
 /* pid 1, the plan and vault come up side by side; then the command executes. */
 static int start(struct run *r, char **argv, struct err *e)
 {
-	if (begin_plan(r, e) < 0 || bounds_open(&r->bounds, r->plan, e) < 0)
+	if (begin_plan(r, e) < 0) {
+		obstacle_explain(e);
+		return -1;
+	}
+	if (bounds_open(&r->bounds, r->plan, e) < 0)
 		return -1;
 	r->has_sandbox = true;
 	/* Before there are secrets in this memory, of which it has a copy. */
@@ -474,6 +479,7 @@ static int run(struct run *r, char **argv, struct err *e)
 	if (rc < 0)
 		return -1;
 	tell_denials(r);
+	worktree_tell(&r->policy, r->cwd);
 	/* What an overlay holds is named by `apply`. */
 	if (r->policy.workspace != WORKSPACE_OVERLAY)
 		leavings_tell(&r->leavings, r->record.id);

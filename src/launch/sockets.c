@@ -81,6 +81,9 @@ int sockets_add(struct builder *b, const struct grant *g, struct err *e)
 {
 	const struct area *area;
 
+	/* Before it is looked for: to start it would not help. */
+	if (refuse_equal(g->text, g->path, e) < 0)
+		return -1;
 	if (area_add_named(b, AREA_NAMED, false, g->path, g->text, e) < 0) {
 		if (e->code == ENOENT || e->code == ENOTDIR)
 			return err_kind(e, ERR_POLICY, "%.*s: there is no such "
@@ -92,8 +95,7 @@ int sockets_add(struct builder *b, const struct grant *g, struct err *e)
 	if (area->identity.type != S_IFSOCK)
 		return err_kind(e, ERR_POLICY, "%.*s: %.*s is no socket",
 				SV_FMT(g->text), SV_FMT(area->path));
-	if (grants_check_place(g, area->path, e) < 0 ||
-	    refuse_equal(g->text, g->path, e) < 0)
+	if (grants_check_place(g, area->path, e) < 0)
 		return -1;
 	return refuse_equal(g->text, area->path, e);
 }
@@ -109,6 +111,8 @@ static int check_via(struct builder *b, const struct reach *r, struct err *e)
 	struct err why;
 	auto_fd int fd = -1;
 
+	if (refuse_equal(r->text, r->socket, e) < 0)
+		return -1;
 	builder_at(b, r->socket);
 	fd = path_open_exact(AT_FDCWD, r->socket, O_PATH, &why);
 	if (fd < 0 && why.code == ELOOP)
@@ -129,7 +133,7 @@ static int check_via(struct builder *b, const struct reach *r, struct err *e)
 			return err_kind(e, ERR_POLICY, "%.*s: the command can "
 					"write there, and so be what listens",
 					SV_FMT(r->text));
-	return refuse_equal(r->text, r->socket, e);
+	return 0;
 }
 
 int sockets_check_reach(struct builder *b, struct err *e)

@@ -42,6 +42,10 @@ void nearest_offer(struct nearest *n, struct sv candidate)
 	    candidate.n > NEAREST_MAX)
 		return;
 	d = distance(n->word, candidate);
+	/* `mem`: what it was cut from, unless something is nearer. */
+	if (d > n->distance && !n->best.p && n->word.n >= NEAREST_CUT_MIN &&
+	    sv_starts(candidate, n->word))
+		n->distance = d;
 	/* As far as the first bound is near enough; then only nearer ones. */
 	if (n->best.p ? d < n->distance : d <= n->distance) {
 		n->best = candidate;

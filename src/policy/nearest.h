@@ -5,7 +5,10 @@
 
 #include "sv.h"
 
-enum { NEAREST_MAX = 32 };	/* longer words are not compared */
+enum {
+	NEAREST_MAX = 32,	/* longer words are not compared */
+	NEAREST_CUT_MIN = 3,	/* of a word whose end is missing */
+};
 
 struct nearest {
 	struct sv word;		/* what was written */

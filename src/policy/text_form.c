@@ -11,10 +11,11 @@ enum { TEXT_MAX = POLICY_TEXT_MAX };
 /* Bytes that end a word, start a quote, or mean something at its start. */
 static bool needs_quotes(struct sv v)
 {
-	if (v.n == 0 || v.p[0] == '#')
+	if (v.n == 0 || v.p[0] == '#' || v.p[0] == '!')
 		return true;
 	for (size_t i = 0; i < v.n; i++)
-		if (strchr(" \t\"'\\", v.p[i]) || v.p[i] == '$')
+		if (strchr(" \t\"'\\", v.p[i]) || v.p[i] == '$' ||
+		    v.p[i] == '{')
 			return true;
 	return false;
 }

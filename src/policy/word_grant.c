@@ -15,6 +15,17 @@ static bool has_variable(const struct word *w)
 	       w->text.p[at + 1] == '{';
 }
 
+/* `{a,b}`: a shell makes two words of it, and here it would be a name that no
+ * file has, so that nothing is hidden. */
+static bool has_braces(const struct word *w)
+{
+	struct sv rest = sv_from(w->text, sv_find(w->text, '{'));
+	struct sv inside = sv_head(rest, sv_find(rest, '}'));
+
+	return !w->quoted && inside.n < rest.n &&
+	       sv_find(inside, ',') < inside.n;
+}
+
 static int parse_path(const struct statement *s, const struct word *w,
 		      struct arena *a, struct filepath *ret, struct err *e)
 {
@@ -23,6 +34,12 @@ static int parse_path(const struct statement *s, const struct word *w,
 	if (has_variable(w))
 		return statement_error(s, w, e,
 			"variables are not expanded; write the path, or quote it");
+	if (has_braces(w))
+		return statement_error(s, w, e,
+			"braces are not expanded; write each path, or quote it");
+	if (!w->quoted && w->text.n && w->text.p[0] == '!')
+		return statement_error(s, w, e,
+			"a `!` takes nothing back here, `show` and `write` do; quote it where it is part of a name");
 	fault = filepath_clean(w->text, s->source->base, s->source->home, a,
 			       ret);
 	return fault ? statement_error(s, w, e, "%s", fault) : 0;

@@ -23,6 +23,7 @@ static void test_nearest_finds_one_slip(void)
 	CHECK_SV(nearest_of("rech"), "reach");
 	CHECK_SV(nearest_of("porfile"), "profile");
 	CHECK_SV(nearest_of("profiles"), "profile");
+	CHECK_SV(nearest_of("prof"), "profile");
 }
 
 static void test_nearest_leaves_strangers_alone(void)

@@ -204,6 +204,8 @@ static const struct {
 	{ "read \"\"", "the path is empty" },
 	{ "read $HOME/x", "variables are not expanded" },
 	{ "read ${HOME}", "variables are not expanded" },
+	{ "hide k{1,2}", "braces are not expanded" },
+	{ "hide a !b", "takes nothing back" },
 	{ "read ~root/x", "not other users' homes" },
 	{ "read a[b", "has no `]`" },
 	{ "read a**", "must be a whole segment" },
