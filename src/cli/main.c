@@ -11,6 +11,7 @@
 #include "doctor.h"
 #include "held_verbs.h"
 #include "log.h"
+#include "nearest.h"
 #include "own.h"
 #include "policy_verbs.h"
 #include "run.h"
@@ -83,6 +84,20 @@ static int is_word(const char *arg, const char *a, const char *b)
 	return strcmp(arg, a) == 0 || strcmp(arg, b) == 0;
 }
 
+static int unknown_verb(const char *verb, struct err *e)
+{
+	struct nearest n = nearest_to(sv_str(verb));
+
+	for (size_t i = 0; i < countof(verbs); i++)
+		nearest_offer(&n, sv_str(verbs[i].name));
+	if (n.best.p)
+		return err_kind(e, ERR_POLICY, "unknown verb '%.64s'; did you "
+				"mean `%.*s`?", verb, SV_FMT(n.best));
+	return err_kind(e, ERR_POLICY, "unknown verb '%.64s' (`stockade "
+			"--help` lists them; a command is started by "
+			"`stockade run -- COMMAND`)", verb);
+}
+
 int main(int argc, char **argv)
 {
 	struct err e = { 0 };
@@ -111,7 +126,6 @@ int main(int argc, char **argv)
 		status = verbs[i].main(argc - 1, argv + 1, &e);
 		return status < 0 ? report(&e) : status;
 	}
-	(void)err_kind(&e, ERR_POLICY, "unknown verb '%.64s' (`stockade "
-		       "--help` lists them)", argv[1]);
+	(void)unknown_verb(argv[1], &e);
 	return report(&e);
 }

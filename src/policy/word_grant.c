@@ -39,7 +39,7 @@ static int parse_path(const struct statement *s, const struct word *w,
 			"braces are not expanded; write each path, or quote it");
 	if (!w->quoted && w->text.n && w->text.p[0] == '!')
 		return statement_error(s, w, e,
-			"a `!` takes nothing back here, `show` and `write` do; quote it where it is part of a name");
+			"a `!` takes nothing back, `show` does; or quote the name");
 	fault = filepath_clean(w->text, s->source->base, s->source->home, a,
 			       ret);
 	return fault ? statement_error(s, w, e, "%s", fault) : 0;

@@ -100,6 +100,13 @@ static int spawn(const char *path, int null_fd, int channel_fd, pid_t *ret,
 	return rc ? err_sys(e, "start %s", path) : 0;
 }
 
+int helper_check(enum role role, struct err *e)
+{
+	auto_buf struct buf path = buf_new(4096);
+
+	return helper_path(role, &path, e);
+}
+
 int helper_start(struct helper *h, struct loop *l, struct err *e)
 {
 	auto_buf struct buf path = buf_new(4096);

@@ -23,6 +23,8 @@ struct helper {
  * beforehand.
  */
 must_check int helper_start(struct helper *h, struct loop *l, struct err *e);
+/* Is it where helper_start() would find it? */
+must_check int helper_check(enum role role, struct err *e);
 static inline bool helper_is_running(const struct helper *h)
 {
 	return h->pid_fd >= 0 && !h->ended;

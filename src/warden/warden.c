@@ -113,6 +113,19 @@ static int start_vault(struct warden *w, struct err *e)
 	return 0;
 }
 
+/* Most start with the first request; that one of them is not there should be
+ * known before the command runs. */
+static int check_helpers(struct err *e)
+{
+	static const enum role roles[] = { ROLE_EDGE, ROLE_VAULT, ROLE_DIAL,
+					   ROLE_RESOLVE };
+
+	for (size_t i = 0; i < countof(roles); i++)
+		if (helper_check(roles[i], e) < 0)
+			return -1;
+	return 0;
+}
+
 int warden_init(struct warden *w, struct loop *l, const struct policy *p,
 		struct trail *t, struct err *e)
 {
@@ -127,6 +140,8 @@ int warden_init(struct warden *w, struct loop *l, const struct policy *p,
 	};
 	if (credential_set_init(&w->credentials, p, e) < 0 ||
 	    roots_check(p, e) < 0)
+		return -1;
+	if (p->rules_n && check_helpers(e) < 0)
 		return -1;
 	if (!w->intercept && w->credentials.n == 0)
 		return 0;
