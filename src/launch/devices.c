@@ -236,33 +236,17 @@ static int add_gpus(struct builder *b, const struct device_rule *r,
 	return 0;
 }
 
-/* It would be there, and nobody could open it.  Root's command gets a node of
- * its own. */
-static int check_usable(struct builder *b, const struct device_rule *r,
-			struct sv path, struct err *e)
-{
-	const char *node = builder_str(b, path);
-
-	if (b->plan->as_root || r->optional ||
-	    faccessat(AT_FDCWD, node, R_OK, AT_EACCESS) == 0 ||
-	    faccessat(AT_FDCWD, node, W_OK, AT_EACCESS) == 0)
-		return 0;
-	return err_kind(e, ERR_POLICY, "this user may not open %s; its group "
-			"may, as a rule (`ls -l` names it)", node);
-}
-
 static int add_device(struct builder *b, const struct device_rule *r,
 		      struct err *e)
 {
 	bool is_path = r->name.p[0] == '/';
-	struct sv path = r->name;
 
 	if (sv_eq(r->name, SV("gpu")))
 		return add_gpus(b, r, e);
-	if (!is_path)
-		path = builder_printf(b, "/dev/%.*s", SV_FMT(r->name));
-	if (add_node(b, path, r, e) == 0)
-		return check_usable(b, r, path, e);
+	if (add_node(b, is_path ? r->name :
+		     builder_printf(b, "/dev/%.*s", SV_FMT(r->name)),
+		     r, e) == 0)
+		return 0;
 	if (e->kind != ERR_SYS || (e->code != ENOENT && e->code != ENOTDIR))
 		return -1;
 	if (r->optional)
