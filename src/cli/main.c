@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* stockade: one program, one verb. */
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,6 +85,34 @@ static int is_word(const char *arg, const char *a, const char *b)
 	return strcmp(arg, a) == 0 || strcmp(arg, b) == 0;
 }
 
+static bool is_foreground(void)
+{
+	for (int fd = 0; fd < 3; fd++)
+		if (tcgetpgrp(fd) == getpgrp())
+			return true;
+	return false;
+}
+
+/*
+ * All is done and told.  The terminal would have sent the signal to the whole
+ * job, had it not been for the command alone: a script that runs us in a loop
+ * ends as it does without us.  The status is the same to who asks by $?.
+ */
+static int end_by_interrupt(void)
+{
+	sigset_t set;
+
+	(void)signal(SIGINT, SIG_DFL);
+	(void)sigemptyset(&set);
+	(void)sigaddset(&set, SIGINT);
+	(void)sigprocmask(SIG_UNBLOCK, &set, NULL);
+	(void)fflush(NULL);
+	if (is_foreground())
+		(void)kill(0, SIGINT);
+	(void)raise(SIGINT);
+	return 128 + SIGINT;
+}
+
 static int unknown_verb(const char *verb, struct err *e)
 {
 	struct nearest n = nearest_to(sv_str(verb));
@@ -124,6 +153,8 @@ int main(int argc, char **argv)
 		if (strcmp(argv[1], verbs[i].name) != 0)
 			continue;
 		status = verbs[i].main(argc - 1, argv + 1, &e);
+		if (status == RUN_INTERRUPTED)
+			return end_by_interrupt();
 		return status < 0 ? report(&e) : status;
 	}
 	(void)unknown_verb(argv[1], &e);

@@ -17,6 +17,7 @@
 
 #include <inttypes.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
@@ -483,7 +484,8 @@ static int run(struct run *r, char **argv, struct err *e)
 	/* What an overlay holds is named by `apply`. */
 	if (r->policy.workspace != WORKSPACE_OVERLAY)
 		leavings_tell(&r->leavings, r->record.id);
-	return status;
+	return s.interrupted && status == 128 + SIGINT ? RUN_INTERRUPTED :
+							 status;
 }
 
 int run_main(int argc, char **argv, struct err *e)

@@ -170,6 +170,9 @@ static void control_ready(struct watch *w, uint32_t events)
 		case SANDBOX_NOTHING:
 			return;
 		case SANDBOX_EXITED:
+			s->interrupted = s->terminal &&
+					 WIFSIGNALED(ev.value) &&
+					 WTERMSIG(ev.value) == SIGINT;
 			finish(s, exit_status(ev.value));
 			return;
 		case SANDBOX_SOCKET:

@@ -22,6 +22,7 @@ struct supervision {
 	struct watch signals, control;
 	struct timer limit, grace;
 	bool timed_out, killed;
+	bool interrupted;		/* by SIGINT, on a terminal */
 	unsigned interrupts;
 	int status;			/* -1 while the command runs */
 };

@@ -126,8 +126,20 @@ def test_ctrl_c_interrupts_the_command(terminal):
     t.until("ready")
     time.sleep(0.2)
     t.send("\x03")
-    assert t.wait() == 130
+    # As without stockade: a shell's loop ends, and its prompt is on a new line.
+    assert t.wait() == -signal.SIGINT
     assert b"never" not in t.seen
+
+
+def test_ctrl_c_ends_a_script_that_runs_it_in_a_loop(terminal):
+    t = terminal("sh", "-c", "echo ready; sleep 30",
+                 shell=lambda argv: ["sh", "-c", 'while :; do "$@"; done',
+                                     "sh", *argv])
+    t.until("ready")
+    time.sleep(0.2)
+    t.send("\x03")
+    assert t.wait() == -signal.SIGINT
+    assert b"ready" not in t.seen
 
 
 def test_ctrl_c_is_the_commands_to_handle(terminal):
