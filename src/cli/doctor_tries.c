@@ -410,7 +410,9 @@ const struct doctor_try doctor_tries[] = {
 	  "a container runtime covers parts of /proc, and then no new one may "
 	  "be mounted: start stockade outside the container, or give that one "
 	  "container an unmasked /proc (docker: --security-opt "
-	  "systempaths=unconfined, podman: --security-opt unmask=ALL)" },
+	  "systempaths=unconfined, podman: --security-opt unmask=ALL; a service "
+	  "of systemd: without ProtectKernelTunables= and what else covers "
+	  "/proc)" },
 	{ "terminal", true, DOCTOR_INSIDE, try_pty, DOCTOR_IN_CONTAINER },
 	{ "Landlock", true, DOCTOR_HOST, try_landlock,
 	  "a kernel since 5.19 with `landlock` in its list of security "

@@ -121,7 +121,8 @@ const char *obstacle_remedy(enum obstacle o)
 	case OBSTACLE_FILTER:
 		return "start stockade outside of the container, or give that "
 		       "one container a profile that permits it (docker: "
-		       "--security-opt seccomp=FILE, or =unconfined)";
+		       "--security-opt seccomp=FILE, or =unconfined; a service "
+		       "of systemd: RestrictNamespaces=no)";
 	case OBSTACLE_NONE:
 		break;
 	}
