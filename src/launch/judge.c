@@ -124,6 +124,23 @@ int judge_name(struct judge *j, const struct descent *d, bool tree)
 	return 0;
 }
 
+void judge_tell_guarded(struct judge *j, const struct descent *d)
+{
+	char room[2 * PATH_MAX];
+	struct sv path;
+
+	if (judge_path(d, room, &path))
+		return;
+	for (size_t i = 0; i < j->plan->steps_n; i++) {
+		const struct step *s = &j->plan->steps[i];
+
+		if (s->kind != STEP_GUARD || !sv_eq(s->target, path))
+			continue;
+		report(j, path, &(struct creation_rule){ .why = s->why });
+		return;
+	}
+}
+
 int judge_part(struct judge *j, struct sv from, struct sv to, struct sv below,
 	       bool tree)
 {

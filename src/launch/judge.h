@@ -36,6 +36,9 @@ must_check int judge_name(struct judge *j, const struct descent *d, bool tree);
  * is copied instead, name by name. */
 must_check int judge_move(const struct judge *j, const struct descent *from,
 			  const struct descent *to);
+/* A name that the kernel has kept from being replaced: where it is a guard's,
+ * the parent is told. */
+void judge_tell_guarded(struct judge *j, const struct descent *d);
 /* Something that is neither a directory nor a link: may it not be one? */
 bool judge_minds_tree(const struct judge *j, const struct descent *from,
 		      const struct descent *to);

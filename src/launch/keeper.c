@@ -120,6 +120,11 @@ static int carry_out(struct errand *r, const struct descent *from,
 		return exchange ? EXDEV : plain_rename(from, to, flags);
 	error = errno_of(renameat2(from->dir_fd, from->name, to->dir_fd,
 				   to->name, flags));
+	/* `git config` replaces the file, and says no more than "busy". */
+	if (error == EBUSY) {
+		judge_tell_guarded(r->judge, from);
+		judge_tell_guarded(r->judge, to);
+	}
 	/* An overlay does not rename what the host has a part in. */
 	return error == EXDEV ? relocation_make(r->judge, from, to, flags) :
 				error;

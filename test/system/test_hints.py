@@ -63,6 +63,17 @@ def test_a_file_of_the_agents_proposes_no_directory(stockade, tree):
     assert said == ""
 
 
+def test_a_guard_that_git_runs_into_is_on_record(stockade):
+    """It replaces the file, and the kernel says that this is busy."""
+    subprocess.run(["git", "init", "-q", "."], cwd=stockade.cwd, check=True)
+    result = stockade.sh("touch n && mv n m && git config a.b c",
+                         flags=["--write", "."])
+    assert result.status, result
+    log = stockade.call("log", "--denied").ok().out
+    assert f"{stockade.cwd}/.git/config\n" in log, log
+    assert "guarded by default" in log and log.count("deny") == 1, log
+
+
 @pytest.mark.parametrize("absent", ["edge", "vault", "dial", "resolve"])
 def test_a_part_of_stockade_is_missing(stockade, absent):
     place = stockade.base / "place"
