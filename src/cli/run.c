@@ -440,11 +440,13 @@ static int run(struct run *r, char **argv, struct err *e)
 {
 	struct supervision s;
 	struct err other;
+	auto_buf struct buf hint = buf_new(4 * PATH_MAX);
 	struct sv limit;
 	int status, rc;
 
 	if (supervise_signals(&s, e) < 0)
 		return -1;
+	worktree_look(&r->policy, r->cwd, &hint);
 	if (start(r, argv, e) < 0) {
 		end_sandbox(r);
 		supervise_fini(&s);
@@ -480,7 +482,8 @@ static int run(struct run *r, char **argv, struct err *e)
 	if (rc < 0)
 		return -1;
 	tell_denials(r);
-	worktree_tell(&r->policy, r->cwd);
+	if (hint.n && buf_cstr(&hint))
+		complain("", hint.p, false);
 	/* What an overlay holds is named by `apply`. */
 	if (r->policy.workspace != WORKSPACE_OVERLAY)
 		leavings_tell(&r->leavings, r->record.id);

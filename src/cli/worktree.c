@@ -15,7 +15,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "complaint.h"
 #include "io.h"
 #include "match_file.h"
 
@@ -78,10 +77,9 @@ static bool is_allowed(const struct policy *p, const char *cwd,
 	return allowed;
 }
 
-void worktree_tell(const struct policy *p, const char *cwd)
+void worktree_look(const struct policy *p, const char *cwd, struct buf *ret)
 {
 	char dir[PATH_MAX], file[PATH_MAX], own[PATH_MAX], back[PATH_MAX];
-	auto_buf struct buf b = buf_new(4 * PATH_MAX);
 	char common[PATH_MAX];
 
 	if (!isatty(STDERR_FILENO) || !find(cwd, dir, file) ||
@@ -91,9 +89,7 @@ void worktree_tell(const struct policy *p, const char *cwd)
 	    !follow(own, "commondir", SV(""), common) ||
 	    is_allowed(p, cwd, common, false))
 		return;
-	buf_printf(&b, "git has no repository inside: %s is a worktree of the "
+	buf_printf(ret, "git has no repository inside: %s is a worktree of the "
 		   "one in %s, which `--%s %s` grants", dir, common,
 		   is_allowed(p, cwd, cwd, true) ? "write" : "read", common);
-	if (buf_cstr(&b))
-		complain("", b.p, false);
 }

@@ -6,9 +6,11 @@
 #ifndef CLI_WORKTREE_H
 #define CLI_WORKTREE_H
 
+#include "buf.h"
 #include "policy.h"
 
-/* Tells the person at the terminal which grant is missing, if one is. */
-void worktree_tell(const struct policy *p, const char *cwd);
+/* Before the command runs, which could write such files itself: with a person at
+ * the terminal, and a grant that is missing, what to tell afterwards. */
+void worktree_look(const struct policy *p, const char *cwd, struct buf *ret);
 
 #endif
