@@ -6,10 +6,12 @@
 #include <unistd.h>
 
 #include "buf.h"
-#include "json.h"
+#include "wrap.h"
 
 /* All bytes as \xNN, and the rest. */
 enum { COMPLAINT_MAX = 4096 };
+
+#define NAME "stockade: "
 
 /* The end of the line: what is quoted from a policy is indented, and a name
  * with a line break in it could go on with anything. */
@@ -29,13 +31,17 @@ void complain(const char *what, const char *text, bool raw)
 {
 	auto_buf struct buf b = buf_new(COMPLAINT_MAX);
 	struct sv rest = sv_str(text);
+	/* With a terminal in raw mode a line break is not all it takes. */
+	size_t width = raw || *what ? 0 : wrap_width(STDERR_FILENO);
+	size_t indent = sizeof NAME - 1;
 
-	buf_puts(&b, "stockade: ");
+	buf_puts(&b, NAME);
 	buf_puts(&b, what);
-	while (rest.n) {
+	/* What is quoted below the first line, a `^` points into. */
+	for (; rest.n; indent = width = 0) {
 		size_t end = line_end(rest);
 
-		buf_put_visible(&b, sv_head(rest, end));
+		wrap_put(&b, width, indent, sv_head(rest, end));
 		if (end < rest.n)
 			buf_putc(&b, '\n');
 		rest = sv_from(rest, end + 1);
