@@ -46,7 +46,7 @@ _stockade() {
 	--limit)
 		mapfile -t COMPREPLY < <(compgen -W "time memory swap \
 			processes cpu io files file-size disk output
-			workspace" -- "$cur")
+			workspace workspace-files" -- "$cur")
 		return ;;
 	--workspace)
 		mapfile -t COMPREPLY < <(compgen -W "direct overlay" -- "$cur")

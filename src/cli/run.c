@@ -273,7 +273,8 @@ static int open_held(struct run *r, struct err *e)
 	if (!r->plan->limits.by_kind[LIMIT_WORKSPACE].set)
 		return 0;
 	fd = sandbox_layers(&r->sandbox, r->plan, e);
-	return fd < 0 ? -1 : run_held_limit(&r->held, fd, &r->input, e);
+	return fd < 0 ? -1 : run_held_limit(&r->held, fd, r->plan, &r->input,
+				       e);
 }
 
 static int explain(struct run *r, char **argv, bool json, struct err *e)

@@ -119,12 +119,33 @@ static int check_room(const struct run_held *r, struct err *e)
 			"run hold %" PRIu64 "M", room >> 20, size >> 20);
 }
 
-int run_held_limit(struct run_held *r, int layers_fd, struct launch_input *in,
-		   struct err *e)
+/* The same of files.  Some file systems have as many as there is room for, and
+ * say 0. */
+static int check_files(const struct run_held *r, const struct limit *files,
+		       struct err *e)
+{
+	struct statvfs there;
+
+	if (!files->set)
+		return 0;
+	if (fstatvfs(r->held.fd, &there) < 0)
+		return err_sys(e, "ask how many files there may be");
+	if (there.f_files == 0 || there.f_favail >= files->value)
+		return 0;
+	return err_kind(e, ERR_LIMIT, "the state directory's file system has "
+			"room for %" PRIu64 " files, and `limit %.*s` lets the "
+			"run hold more", (uint64_t)there.f_favail,
+			SV_FMT(files->shown));
+}
+
+int run_held_limit(struct run_held *r, int layers_fd, const struct plan *plan,
+		   struct launch_input *in, struct err *e)
 {
 	r->layers_fd = layers_fd;
 	in->layers_fd = layers_fd;
-	if (check_room(r, e) < 0 || carry_begin(&r->held, r->id, e) < 0)
+	if (check_room(r, e) < 0 ||
+	    check_files(r, &plan->limits.by_kind[LIMIT_WORKSPACE_FILES],
+			e) < 0 || carry_begin(&r->held, r->id, e) < 0)
 		return -1;
 	if (!r->again || carry_in(&r->held, layers_fd, e) == 0)
 		return 0;

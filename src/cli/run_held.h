@@ -44,7 +44,8 @@ must_check int run_held_begin(struct run_held *r, const char *id,
 /* Then, with `limit workspace`: the layers are made in that file system, which r
  * closes. */
 must_check int run_held_limit(struct run_held *r, int layers_fd,
-			      struct launch_input *in, struct err *e);
+			      const struct plan *plan, struct launch_input *in,
+			      struct err *e);
 /* Before the plan is carried out, by that pid 1; does nothing without
  * run_held_begin(). */
 must_check int run_held_note(struct run_held *r, const struct plan *plan,

@@ -161,6 +161,21 @@ int mount_new_fs(const char *type, const struct mount_option *options,
 	return fd;
 }
 
+int mount_change_fs(int fd, const char *type,
+		    const struct mount_option *option, struct err *e)
+{
+	auto_fd int fs_fd = fspick(fd, "", FSPICK_CLOEXEC | FSPICK_EMPTY_PATH);
+
+	if (fs_fd < 0)
+		return err_feature(e, "fspick", "5.2", "open file system %s",
+				   type);
+	if (fsconfig(fs_fd, FSCONFIG_SET_STRING, option->key, option->value,
+		     0) < 0 ||
+	    fsconfig(fs_fd, FSCONFIG_CMD_RECONFIGURE, NULL, NULL, 0) < 0)
+		return fs_failed(fs_fd, type, option->key, e);
+	return 0;
+}
+
 int mount_new_overlay(const struct mount_layers *l, uint64_t attrs,
 		      struct err *e)
 {

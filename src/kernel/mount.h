@@ -62,6 +62,11 @@ must_check int mount_new_fs(const char *type,
 			    const struct mount_option *options, size_t n,
 			    uint64_t attrs, struct err *e);
 
+/* Changes an option of the file system at fd, the root of a mount of it. */
+must_check int mount_change_fs(int fd, const char *type,
+			       const struct mount_option *option,
+			       struct err *e);
+
 /*
  * A new overlay, detached: what is written goes to `upper`, `lower` is never
  * changed.  upper and work are directories of one mount.  Its attributes are

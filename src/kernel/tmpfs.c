@@ -19,7 +19,7 @@ static uint64_t names_of(uint64_t bytes)
 	return bytes / PAGE_BYTES + NAMES_MIN;
 }
 
-int tmpfs_new(uint64_t bytes, struct err *e)
+int tmpfs_new(uint64_t bytes, uint64_t names, struct err *e)
 {
 	char size[24], inodes[24];
 	/* The kernel counts inodes, and each further name of one as another. */
@@ -28,9 +28,19 @@ int tmpfs_new(uint64_t bytes, struct err *e)
 	};
 
 	(void)snprintf(size, sizeof size, "%" PRIu64, bytes);
-	(void)snprintf(inodes, sizeof inodes, "%" PRIu64, names_of(bytes));
+	(void)snprintf(inodes, sizeof inodes, "%" PRIu64,
+		       names ? names : names_of(bytes));
 	return mount_new_fs("tmpfs", options, 3, MOUNT_ATTR_NOSUID |
 			    MOUNT_ATTR_NODEV, e);
+}
+
+int tmpfs_set_names(int fd, uint64_t names, struct err *e)
+{
+	char inodes[24];
+
+	(void)snprintf(inodes, sizeof inodes, "%" PRIu64, names);
+	return mount_change_fs(fd, "tmpfs",
+			       &(struct mount_option){ "nr_inodes", inodes }, e);
 }
 
 /* A memfd lies on the kernel's own tmpfs, which has what all have. */

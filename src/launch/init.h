@@ -96,6 +96,9 @@ INIT_STEP(limits_note);
 /* layers.c */
 must_check int layers_new(const struct plan *plan, struct err *e);
 INIT_STEP(layers_make);
+/* `limit workspace-files`, when all trees are known. */
+must_check int layers_count(const struct plan *plan, int layers_fd,
+			    struct err *e);
 /* Before an overlay of pid 1's is made: its layers are there. */
 must_check int layers_show(struct init *in, const struct overlay *o,
 			   struct err *e);

@@ -104,13 +104,20 @@ static int decide_one(struct plan_limits *l, size_t i, struct err *e)
 static int decide_workspace(struct plan_limits *l, struct err *e)
 {
 	struct limit *limit = &l->by_kind[LIMIT_WORKSPACE];
+	struct limit *files = &l->by_kind[LIMIT_WORKSPACE_FILES];
+	uint64_t names = files->set ? files->value : 0;
 
 	if (!limit->set || (tmpfs_check_attributes(e) == 0 &&
-			    tmpfs_check_size(limit->value, e) == 0))
+			    tmpfs_check_size(limit->value + names * TMPFS_NAME,
+					     e) == 0))
 		return 0;
+	/* They are counted there, or not at all. */
+	if (files->set && !files->optional && e->kind == ERR_UNSUPP)
+		return err_ctx(e, "%.*s", SV_FMT(files->text));
 	if (!limit->optional || e->kind != ERR_UNSUPP)
 		return err_ctx(e, "%.*s", SV_FMT(limit->text));
 	limit->set = false;
+	files->set = false;
 	return 0;
 }
 

@@ -10,6 +10,7 @@
  *	disk			the size of the sandbox's own tmpfs
  *	workspace		the size of a tmpfs that has the upper layers
  *				(layers.c)
+ *	workspace-files		how many names it may have
  *	time, output		counted by who supervises the run
  *
  * plan_new() decides (struct plan_limits), sandbox_start() makes the groups,

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "area.h"
+#include "init.h"
 #include "io.h"
 #include "own.h"
 
@@ -310,7 +311,9 @@ static int make_all_layers(struct builder *b, struct err *e)
 		if (held_fd < 0 || make_layers(b, held_fd, i, e) < 0)
 			return err_ctx(e, "hold the changes of %.*s",
 				       SV_FMT(b->plan->overlays[i].base));
-	return 0;
+	/* Else pid 1 does, whose file system it is. */
+	return overlay_is_limited(b->plan) && b->plan->as_root ?
+		       layers_count(b->plan, b->in->layers_fd, e) : 0;
 }
 
 /* Where what is held of it will be, to be shown. */

@@ -318,18 +318,34 @@ static int check_keep(const struct policy *p, struct err *e)
 			SV_FMT(buf_sv(&where)), WORD_FMT(p->keep_text));
 }
 
-/* What is written at once is the host's file system's to bound. */
-static int check_limits(const struct policy *p, struct err *e)
+static int limit_needs(const struct limit *l, const char *why,
+		       const char *needed, struct err *e)
 {
-	const struct limit *l = &p->limits[LIMIT_WORKSPACE];
 	auto_buf struct buf where = buf_new(128);
 
-	if (!l->set || p->workspace == WORKSPACE_OVERLAY)
-		return 0;
 	origin_put(&where, &l->origin);
-	return err_kind(e, ERR_POLICY, "%.*s: only what is held has a limit of "
-			"its own\n  %.*s\n  ^\n  needed: workspace overlay",
-			SV_FMT(buf_sv(&where)), WORD_FMT(l->text));
+	return err_kind(e, ERR_POLICY, "%.*s: %s\n  %.*s\n  ^\n  needed: %s",
+			SV_FMT(buf_sv(&where)), why, WORD_FMT(l->text), needed);
+}
+
+static int check_limits(const struct policy *p, struct err *e)
+{
+	static const enum limit_kind held[] = { LIMIT_WORKSPACE,
+						LIMIT_WORKSPACE_FILES };
+	const struct limit *files = &p->limits[LIMIT_WORKSPACE_FILES];
+
+	/* What is written at once is the host's file system's to bound. */
+	for (size_t i = 0; i < countof(held); i++)
+		if (p->limits[held[i]].set && p->workspace != WORKSPACE_OVERLAY)
+			return limit_needs(&p->limits[held[i]], "only what is "
+					   "held has a limit of its own",
+					   "workspace overlay", e);
+	/* They are counted by the file system in memory, which has a size. */
+	if (files->set && !p->limits[LIMIT_WORKSPACE].set)
+		return limit_needs(files, "files are counted where the size of "
+				   "what is held is bounded, too",
+				   "limit workspace SIZE", e);
+	return 0;
 }
 
 int policy_check(struct policy *p, struct err *e)

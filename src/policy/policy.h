@@ -152,6 +152,7 @@ enum limit_kind {
 	LIMIT_DISK,		/* bytes */
 	LIMIT_OUTPUT,		/* bytes */
 	LIMIT_WORKSPACE,	/* bytes that are held */
+	LIMIT_WORKSPACE_FILES,	/* ... and names */
 	LIMIT_KINDS
 };
 

@@ -58,6 +58,8 @@ static const struct limit_info table[] = {
 	/* An empty tree of it has a few directories of the kernel's. */
 	{ SV("workspace"), LIMIT_WORKSPACE, UNIT_BYTES, true, MIB, 1024 * TIB,
 	  SIZE_FORM ", at least 1M" },
+	{ SV("workspace-files"), LIMIT_WORKSPACE_FILES, UNIT_COUNT, true, 1,
+	  1 << 30, "a number of files, at least 1" },
 	{ SV("upload"), LIMIT_NONE, 0, false, 0, 0, NULL },
 	{ SV("requests"), LIMIT_NONE, 0, false, 0, 0, NULL },
 	{ SV("ask"), LIMIT_NONE, 0, false, 0, 0, NULL },

@@ -5,6 +5,7 @@ Judged by the host's disk: what of the state directory grows, and when.
 """
 import os
 import random
+import re
 import shlex
 import shutil
 import signal
@@ -153,6 +154,61 @@ for make in note, file, link, directory:
     for name, n in ends:
         assert name == "ENOSPC" and 150 < int(n) < 600, result.out
     assert used(stockade)[1] < 1200
+
+
+FILES = ["--limit", "workspace-files 100"]
+
+
+def test_so_many_names_and_no_more(stockade, tree):
+    """Exactly; what is the host's cannot be removed then, what is one's own can."""
+    result = python(stockade, """
+import errno, os
+def end(do):
+    n = 0
+    try:
+        while n < 1000:
+            do(n)
+            n += 1
+    except OSError as e:
+        return errno.errorcode[e.errno], n
+print(*end(lambda n: os.close(os.open(f"f{n}", os.O_CREAT))))
+print(*end(lambda n: os.link("f0", "name")), *end(lambda n: os.mkdir("d")))
+print(*end(lambda n: os.unlink("keep")), *end(lambda n: open("change", "a")))
+os.rename("f1", "moved"); open("f2", "w").write("y" * 5000)
+for n in range(3, 9):
+    os.unlink(f"f{n}")
+os.unlink("keep"); os.unlink("remove"); open("change", "a").write("new\\n"); os.mkdir("d")
+print(*end(lambda n: os.link("f0", f"name{n}")))
+""", *FILES).ok()
+    assert result.out[:-2] == ("ENOSPC 100\nENOSPC 0 ENOSPC 0\n"
+                               "ENOSPC 0 ENOSPC 0\nENOSPC ")
+    made = {"moved", "f0", "f2", *(f"f{n}" for n in range(9, 100))}
+    lines = set(diff(stockade))
+    assert {line for line in lines if not line.startswith("A  name")} == {
+        "D  remove", "D  keep", "M  change", "A  d/",
+        *("A  " + name for name in made)}
+    assert set(apply(stockade)) == lines
+    assert made < set(os.listdir(tree)) and not (tree / "keep").exists()
+    assert (tree / "f2").read_text() == "y" * 5000
+    # More than follow from the size, where that is said.
+    more = limited(stockade, "mkdir m; cd m; seq 2000 | xargs touch; ls | wc -l",
+                   "--limit", "workspace-files 2001", size="1M").ok()
+    assert more.out == "2000\n" and more.err.count("No space") == 0
+
+
+def test_names_that_are_kept_count(stockade, tree):
+    keep = ["--keep", "demo"]
+    run(stockade, "mkdir m; cd m; seq 89 | xargs touch", *keep).ok()
+    full = limited(stockade, "for i in $(seq 12); do touch n$i; done; ls -d n*",
+                   *keep, *FILES)
+    assert full.out.split() == [f"n{i}" for i in sorted(range(1, 11), key=str)]
+    assert "No space left" in full.err
+    refused = stockade.sh("echo ran", flags=[
+        *OVERLAY, *keep, "--limit", "workspace 8M", "--limit",
+        "workspace-files 99"])
+    assert refused.status == 125 and refused.out == ""
+    assert "more names than `limit workspace-files 99`" in refused.err
+    assert len(diff(stockade, "demo")) == 100
 
 
 def test_a_file_that_is_too_large_to_be_changed(stockade, tree):
@@ -497,19 +553,23 @@ def test_optional_is_held_where_it_can_be(stockade, tree):
                     reason="strace is not installed")
 def test_an_older_kernel_is_refused_unless_optional(stockade, tree):
     """One that keeps no user attribute on tmpfs, as strace plays it."""
-    def older(word):
+    def older(word, *more):
         return subprocess.run(
             ["strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=fsetxattr",
              "-e", "inject=fsetxattr:error=EOPNOTSUPP:when=1",
              *stockade.argv("/bin/sh", "-c", "head -c 3M /dev/zero > x; echo"
-                            " ran", flags=[*OVERLAY, word, "workspace 2M"])],
+                            " ran", flags=[*OVERLAY, word, "workspace 2M",
+                                           *more])],
             cwd=tree, env=stockade.env, stdin=subprocess.DEVNULL,
             capture_output=True, text=True, timeout=60)
     result = older("--limit")
     assert result.returncode == 125 and result.stdout == ""
     assert "limit workspace 2M: user attributes on tmpfs need Linux 6.6" in \
         result.stderr
-    result = older("--limit?")
+    result = older("--limit?", "--limit", "workspace-files 9")
+    assert result.returncode == 125 and result.stdout == ""
+    assert "limit workspace-files 9: user attributes" in result.stderr
+    result = older("--limit?", "--limit?", "workspace-files 9")
     assert result.returncode == 0 and result.stdout == "ran\n"
     assert used(stockade)[0] >= 3 * MIB
 
@@ -519,18 +579,20 @@ def test_where_it_is_carried_to_has_to_have_room(stockade, tree):
     small = stockade.base / "small"
     small.mkdir()
     where = {"XDG_STATE_HOME": str(small)}
-    flags = [*OVERLAY, "--limit", "workspace 8M"]
-    script = f"mount -t tmpfs -o size=4M none {small} && exec " + " ".join(
-        shlex.quote(word) for word in
-        stockade.argv("/bin/sh", "-c", "echo ran", flags=flags))
-    words = ["unshare", *([] if IS_ROOT else ["-Uc", "--keep-caps"]), "-m",
-             "sh", "-c", script]
-    result = subprocess.run(words, cwd=tree, env={**stockade.env, **where},
-                            stdin=subprocess.DEVNULL, capture_output=True,
-                            text=True, timeout=60)
-    assert result.returncode == 125 and result.stdout == "", result
-    assert "has room for 3M" in result.stderr or \
-        "has room for 4M" in result.stderr, result
+    flags = [*OVERLAY, "--limit", "workspace 8M", *FILES]
+    for options, told in (("size=4M", "has room for [34]M"),
+                          ("size=40M,nr_inodes=99",
+                           "has room for [0-9]+ files, and .*workspace-files")):
+        script = f"mount -t tmpfs -o {options} none {small} && exec " + \
+            " ".join(shlex.quote(word) for word in stockade.argv(
+                "/bin/sh", "-c", "echo ran", flags=flags))
+        words = ["unshare", *([] if IS_ROOT else ["-Uc", "--keep-caps"]), "-m",
+                 "sh", "-c", script]
+        result = subprocess.run(words, cwd=tree, env={**stockade.env, **where},
+                                stdin=subprocess.DEVNULL, capture_output=True,
+                                text=True, timeout=60)
+        assert result.returncode == 125 and result.stdout == "", result
+        assert re.search(told, result.stderr), result
     assert stockade.sh("echo ran", flags=flags).out == "ran\n"
 
 
