@@ -25,6 +25,8 @@ PROBE = os.path.join(BUILD, "test", "probe", "probe")
 IS_ROOT = os.geteuid() == 0
 # Set by test/cell: public and special addresses are here, and names for them.
 IN_CELL = os.environ.get("STOCKADE_CELL") == "1"
+# How many times slower than usual this machine may be: an emulated one (test/vm).
+PATIENCE = float(os.environ.get("STOCKADE_PATIENCE") or 1)
 
 # A shell that starts us in the background lets signals be ignored, and what is
 # ignored stays so in everything below.
@@ -112,11 +114,11 @@ class Stockade:
             else subprocess.DEVNULL,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         try:
-            out, err = child.communicate(stdin, timeout=timeout)
+            out, err = child.communicate(stdin, timeout=timeout * PATIENCE)
         except subprocess.TimeoutExpired:
             child.kill()
             out, err = child.communicate()
-            pytest.fail(f"still running after {timeout} s\n"
+            pytest.fail(f"still running after {timeout * PATIENCE} s\n"
                         f"{out.decode('latin-1')}\n{err.decode('latin-1')}")
         return Result(child.returncode, out.decode("utf-8", "replace"),
                       err.decode("utf-8", "replace"),

@@ -284,7 +284,8 @@ print(made)
 def test_a_path_that_changes_while_it_is_read(stockade):
     result = stockade.run("python3", "-c", RACE, flags=WRITE, timeout=60).ok()
     assert int(result.out) > 0, "the control"
-    assert below(stockade.cwd) in ([], ["x.envrc"])
+    # Not all of a path changes at once: names of bytes of both are made too.
+    assert ".envrc" not in below(stockade.cwd)
 
 
 def test_a_link_that_changes_while_it_is_followed(stockade):
