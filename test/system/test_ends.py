@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from conftest import eventually, ours, processes
+from conftest import PATIENCE, eventually, ours, processes
 
 
 @pytest.mark.parametrize("status", [0, 1, 2, 42, 123, 124, 125, 126, 127,
@@ -149,8 +149,8 @@ def files():
 
 
 NET_RULES = "allow GET api.test/**\nsecret T from env for api.test as bearer\n"
-ASK = ("while :; do curl -sS -m 2 -o /dev/null https://api.test/x && "
-       "echo ready; sleep 0.1; done")
+ASK = (f"while :; do curl -sS -m {2 * PATIENCE:.0f} -o /dev/null "
+       "https://api.test/x && echo ready; sleep 0.1; done")
 
 
 def test_sigkill_of_stockade_leaves_nothing(stockade, net, api):
