@@ -6,6 +6,8 @@ import re
 
 import pytest
 
+from conftest import PATIENCE
+
 WRITE = ["--write", "."]
 
 
@@ -15,7 +17,7 @@ def on_terminal(stockade, script, flags=()):
     child = stockade.start("sh", "-c", script, flags=[*WRITE, *flags],
                            stderr=slave)
     os.close(slave)
-    child.communicate(timeout=40)
+    child.communicate(timeout=40 * PATIENCE)
     seen = b""
     try:
         while piece := os.read(master, 65536):
@@ -94,7 +96,7 @@ def test_many_are_bounded_and_printable(stockade):
 
 def test_a_run_that_is_ended_tells_it_as_well(stockade):
     text = on_terminal(stockade, "mkdir k; touch k/.envrc; echo; sleep 30",
-                       flags=["--limit", "time 1s"])
+                       flags=["--limit", f"time {PATIENCE:.0f}s"])
     assert told(text) == (1, [str(stockade.cwd / "k/.envrc")])
 
 
