@@ -210,6 +210,13 @@ static void put_guard(struct buf *b, const json_t *record)
 	put_member(b, "", record, "rule");
 }
 
+static void put_appeared(struct buf *b, const json_t *record)
+{
+	put_text(b, record, "path");
+	put_member(b, "", record, "now");
+	put_member(b, "", record, "rule");
+}
+
 /* Of a connection and of a fault these are the members that are known, if any. */
 static void put_other(struct buf *b, const json_t *record)
 {
@@ -230,6 +237,7 @@ static const struct {
 	{ "publish", put_publish },
 	{ "made", put_made },
 	{ "guard", put_guard },
+	{ "appeared", put_appeared },
 	{ "left", put_left },
 	{ "end", put_end },
 	{ "apply", put_changes },

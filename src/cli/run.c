@@ -59,6 +59,7 @@ struct run {
 	struct relay relays[3];
 	struct run_held held;
 	struct leavings leavings;
+	struct run_sentry sentry;
 	bool has_record, has_warden, has_sandbox, is_planned;
 	bool needs_reaping;	/* pid 1, by us */
 	struct launch_variable *variables;	/* owned */
@@ -81,6 +82,7 @@ static void kill_sandbox(struct run *r)
 /* Nothing runs any more, and the user's terminal is the user's. */
 static void end_sandbox(struct run *r)
 {
+	run_sentry_close(&r->sentry);
 	/* Where only pid 1 is left, it ends when we do, and what the kernel
 	 * then clears away is in nobody's way. */
 	if (!r->sandbox.empty || r->sandbox.groups.n)
@@ -469,6 +471,11 @@ static int run(struct run *r, char **argv, struct err *e)
 	s.publish = r->publish;
 	s.bounds = &r->bounds;
 	s.leavings = &r->leavings;
+	r->sentry.plan = r->plan;
+	r->sentry.loop = r->loop;
+	r->sentry.sandbox = &r->sandbox;
+	r->sentry.warden = &r->warden;
+	s.sentry = &r->sentry;
 	status = supervise(&s, r->policy.limits[LIMIT_TIME].value, e);
 	supervise_fini(&s);
 	end_sandbox(r);
@@ -507,6 +514,7 @@ int run_main(int argc, char **argv, struct err *e)
 	r.sandbox.pidfd = r.sandbox.control_fd = -1;
 	r.record.trail.fd = -1;
 	r.held = run_held_none();
+	r.sentry = run_sentry_none();
 	if (flags_parse(own, &options, argc, argv, &first, e) < 0)
 		return -1;
 	if (first >= argc)

@@ -178,6 +178,9 @@ static void control_ready(struct watch *w, uint32_t events)
 		case SANDBOX_SOCKET:
 			publish_take(s->publish, ev.socket_fd);
 			break;
+		case SANDBOX_SPACES:
+			run_sentry_start(s->sentry, ev.space_fd);
+			break;
 		case SANDBOX_BROKEN:
 			sandbox_broken(s, &ev.why);
 			return;
@@ -237,6 +240,8 @@ int supervise(struct supervision *s, uint64_t limit_ms, struct err *e)
 	s->warden->failed = network_failed;
 	s->bounds->over = bound_reached;
 	s->bounds->ctx = s;
+	s->sentry->over = bound_reached;
+	s->sentry->ctx = s;
 	if (s->warden->fault.kind)
 		network_failed(s->warden);
 	if (loop_watch(s->loop, &s->signals, s->signal_fd, EPOLLIN, e) < 0 ||
@@ -246,10 +251,12 @@ int supervise(struct supervision *s, uint64_t limit_ms, struct err *e)
 		return -1;
 	if (limit_ms)
 		loop_arm(s->loop, &s->limit, limit_ms);
+	run_sentry_begin(s->sentry);
 	if (loop_run(s->loop, e) < 0)
 		return -1;
 	loop_disarm(s->loop, &s->limit);
 	loop_disarm(s->loop, &s->grace);
+	run_sentry_end(s->sentry);
 	loop_forget(s->loop, &s->control);
 	loop_forget(s->loop, &s->signals);
 	return s->timed_out ? STATUS_TIME_LIMIT : s->status;

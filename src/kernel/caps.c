@@ -32,9 +32,11 @@ bool caps_have(int cap)
 	return data[cap / 32].effective >> (cap % 32) & 1;
 }
 
-static int drop_bounding(struct err *e)
+static int drop_bounding(uint64_t mask, struct err *e)
 {
 	for (int cap = 0; cap < 32 * CAPS_WORDS; cap++) {
+		if (mask >> cap & 1)
+			continue;
 		if (prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) == 0)
 			continue;
 		if (errno == EINVAL)	/* past the last one */
@@ -53,21 +55,30 @@ int caps_no_new_privs(struct err *e)
 
 int caps_drop_all(struct err *e)
 {
+	return caps_drop_others(0, e);
+}
+
+int caps_drop_others(uint64_t mask, struct err *e)
+{
 	struct __user_cap_header_struct head = header();
-	struct __user_cap_data_struct none[CAPS_WORDS] = { 0 };
+	struct __user_cap_data_struct kept[CAPS_WORDS] = {
+		{ .effective = (uint32_t)mask, .permitted = (uint32_t)mask },
+		{ .effective = (uint32_t)(mask >> 32),
+		  .permitted = (uint32_t)(mask >> 32) },
+	};
 
 	if (caps_no_new_privs(e) < 0)
 		return -1;
 	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0)
 		return err_sys(e, "clear the ambient capabilities");
 	if (caps_have(CAP_SETPCAP)) {
-		if (drop_bounding(e) < 0)
+		if (drop_bounding(mask, e) < 0)
 			return -1;
 		if (prctl(PR_SET_SECUREBITS,
 			  SECBITS | SECURE_ALL_LOCKS, 0, 0, 0) < 0)
 			return err_sys(e, "lock the securebits");
 	}
-	if (syscall(SYS_capset, &head, none) < 0)
+	if (syscall(SYS_capset, &head, kept) < 0)
 		return err_sys(e, "drop the capabilities");
 	return 0;
 }

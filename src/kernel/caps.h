@@ -16,6 +16,8 @@
  * no_new_privs is set here too).
  */
 must_check int caps_drop_all(struct err *e);
+/* The same, but for those in `mask` (1 << CAP_*), which are there and stay. */
+must_check int caps_drop_others(uint64_t mask, struct err *e);
 must_check int caps_no_new_privs(struct err *e);
 
 /* Takes an id for good, with no supplementary groups.  Before caps_drop_all();

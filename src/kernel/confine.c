@@ -3,6 +3,7 @@
 #include "confine.h"
 
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -92,5 +93,16 @@ int confine_helper(enum confine_role role, struct err *e)
 	if (drop_identity(e) < 0 || caps_drop_all(e) < 0 || no_core(e) < 0 ||
 	    close_files(role, e) < 0 || seccomp_install(filter, true, e) < 0)
 		return err_ctx(e, "confine this helper");
+	return 0;
+}
+
+int confine_sentry(struct err *e)
+{
+	const uint64_t kept = UINT64_C(1) << CAP_SYS_ADMIN |
+			      UINT64_C(1) << CAP_DAC_READ_SEARCH;
+
+	if (caps_drop_others(kept, e) < 0 || no_core(e) < 0 ||
+	    seccomp_install(confine_filter(CONFINE_SENTRY), true, e) < 0)
+		return err_ctx(e, "confine the sentry");
 	return 0;
 }

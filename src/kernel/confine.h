@@ -26,10 +26,18 @@
 enum confine_role {
 	CONFINE_NONE = 0,
 	CONFINE_EDGE, CONFINE_VAULT, CONFINE_DIAL, CONFINE_RESOLVE,
+	CONFINE_SENTRY,
 	CONFINE_ROLES,
 };
 
 must_check int confine_helper(enum confine_role role, struct err *e);
+
+/*
+ * The sentry mounts, and reads directories: it keeps the capabilities for that
+ * (an ordinary user's are those of the sandbox's own user namespace), and
+ * Landlock, which permits no mounts, is not for it.  The rest is as above.
+ */
+must_check int confine_sentry(struct err *e);
 
 /* The filter of a role, for tests and documentation. */
 const struct seccomp_filter *confine_filter(enum confine_role role);

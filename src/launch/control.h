@@ -21,6 +21,7 @@ enum control_kind {
 	CONTROL_GO,		/* the certificate's PEM follows the note */
 	CONTROL_SIGNAL,		/* value */
 	CONTROL_CALL,		/* a TCP socket, please; value is its family */
+	CONTROL_ENTER,		/* your namespaces, please */
 	/* from pid 1 */
 	CONTROL_LAYERS,		/* descriptor: the tmpfs of layers.c */
 	CONTROL_NETWORK,	/* descriptors: TCP, DNS */
@@ -34,6 +35,11 @@ enum control_kind {
 	CONTROL_MADE,		/* one that is the agent's is: "PATH" (leaves.h) */
 	CONTROL_LEFT,		/* before EXITED: "PATH NUL PATH ..."; value is
 				   how many there are */
+	CONTROL_SPACES,		/* descriptors: user, mount, network namespace */
+	/* from the sentry (sentry.h), which also says FAILED */
+	CONTROL_COVERED,	/* "PATH NUL WHY" */
+	CONTROL_GUARDED,	/* likewise */
+	CONTROL_UNWATCHED,	/* err: of what it could not look at everything */
 };
 
 struct control_note {

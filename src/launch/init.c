@@ -276,6 +276,8 @@ static void on_control(struct init *in)
 	if (heard.note.kind == CONTROL_CALL &&
 	    box_give_socket(in, heard.note.value, &e) < 0)
 		_exit(LAUNCH_FAILED);
+	if (heard.note.kind == CONTROL_ENTER && box_give_spaces(in, &e) < 0)
+		init_fail(in, &e);
 }
 
 static _Noreturn void reap_and_wait(struct init *in)

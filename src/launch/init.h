@@ -81,6 +81,8 @@ INIT_STEP(box_network);
 /* The answer to a call (control.h). */
 must_check int box_give_socket(const struct init *in, int family,
 			       struct err *e);
+/* ... and to the sentry's request for this sandbox's namespaces. */
+must_check int box_give_spaces(const struct init *in, struct err *e);
 /* confinement.c */
 INIT_STEP(confinement_limits);
 INIT_STEP(confinement_forget);

@@ -156,12 +156,15 @@ must_check int sandbox_pty(struct sandbox *sb, struct err *e);
 /* ca_pem is empty without wants_ca.  Returns when the command was executed. */
 must_check int sandbox_go(struct sandbox *sb, struct sv ca_pem, struct err *e);
 
+enum { SANDBOX_SPACES_N = 3 };
+
 enum sandbox_event_kind {
 	SANDBOX_NOTHING = 0,
 	SANDBOX_EXITED,		/* value is the command's wait status; nothing
 				   of the agent's runs any more */
 	SANDBOX_STOPPED,	/* value is the signal that stopped the command */
 	SANDBOX_SOCKET,		/* of the oldest sandbox_call() */
+	SANDBOX_SPACES,		/* of sandbox_enter() */
 	SANDBOX_REFUSED,	/* path was not made inside, because of rule */
 	SANDBOX_MADE,		/* path is a name that runs something outside, and
 				   is the agent's to make */
@@ -177,11 +180,15 @@ struct sandbox_event {
 	struct err why;		/* with SANDBOX_BROKEN */
 	struct sv path, rule;	/* with SANDBOX_REFUSED; until the next event */
 	struct sv paths;	/* with SANDBOX_LEFT, likewise */
+	/* With SANDBOX_SPACES, the caller's: user, mount, network; else -1. */
+	int space_fd[SANDBOX_SPACES_N];
 };
 
 /* Asks for a TCP socket of the sandbox's network, which SANDBOX_SOCKET brings.
  * Only while the command runs. */
 must_check int sandbox_call(struct sandbox *sb, int family, struct err *e);
+/* Asks for the sandbox's namespaces, which SANDBOX_SPACES brings. */
+must_check int sandbox_enter(struct sandbox *sb, struct err *e);
 /* The next event, without waiting. */
 struct sandbox_event sandbox_next(struct sandbox *sb);
 /* To the command's process group (SIGCONT also continues a stopped one). */

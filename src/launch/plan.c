@@ -198,6 +198,19 @@ struct plan *plan_new(const int stdio[3], const struct policy *p,
 	return b.plan;
 }
 
+static void keep_seen(struct builder *b)
+{
+	struct builder *seen = arena_make(b->arena, struct builder);
+
+	if (!seen) {
+		b->full = true;
+		return;
+	}
+	*seen = *b;
+	seen->in = NULL;	/* the caller's, who may be done with it */
+	b->plan->seen = seen;
+}
+
 int plan_build(struct plan *plan, const struct policy *p,
 	       const struct launch_input *in, struct err *e)
 {
@@ -214,6 +227,7 @@ int plan_build(struct plan *plan, const struct policy *p,
 	    limits_plan_io(b, e) < 0 || check_syscalls(b, e) < 0)
 		return -1;
 	plan_end(b);
+	keep_seen(b);
 	if (b->full)
 		return err_kind(e, ERR_LIMIT, "the plan is too large");
 	return 0;

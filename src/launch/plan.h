@@ -139,6 +139,8 @@ struct creation_rule {
 	bool is_default;	/* a `write` of the path itself lifts it */
 };
 
+struct builder;
+
 struct plan {
 	struct arena arena;
 	struct step *steps;
@@ -170,6 +172,10 @@ struct plan {
 	bool wants_pty;
 	bool debug;			/* the agent may trace its own */
 	struct plan_limits limits;
+
+	/* What the host was looked at by, for who goes on looking (sentry.h);
+	 * nobody adds to it. */
+	const struct builder *seen;
 
 	cpu_set_t cpus;			/* of the command; empty: not known */
 	int status;			/* after a failure: LAUNCH_* */

@@ -309,11 +309,20 @@ static void take_made(struct sandbox_event *ev)
 	}
 }
 
+static void take_spaces(struct sandbox_event *ev)
+{
+	ev->kind = SANDBOX_SPACES;
+	memcpy(ev->space_fd, heard.fds, sizeof ev->space_fd);
+}
+
 struct sandbox_event sandbox_next(struct sandbox *sb)
 {
 	struct err e;
 	int rc = control_receive(sb->control_fd, &heard, true, &e);
-	struct sandbox_event ev = { .kind = SANDBOX_LOST, .socket_fd = -1 };
+	struct sandbox_event ev = {
+		.kind = SANDBOX_LOST, .socket_fd = -1,
+		.space_fd = { -1, -1, -1 },
+	};
 
 	if (rc < 0 && e.code == EAGAIN)
 		ev.kind = SANDBOX_NOTHING;
@@ -330,6 +339,9 @@ struct sandbox_event sandbox_next(struct sandbox *sb)
 		take_made(&ev);
 	else if (rc > 0 && heard.note.kind == CONTROL_SOCKET)
 		ev.kind = SANDBOX_SOCKET;
+	else if (rc > 0 && heard.note.kind == CONTROL_SPACES &&
+		 heard.fds_n == SANDBOX_SPACES_N)
+		take_spaces(&ev);
 	if (rc > 0)
 		ev.value = heard.note.value;
 	if (ev.kind == SANDBOX_SOCKET && heard.fds_n == 1)
@@ -343,6 +355,13 @@ struct sandbox_event sandbox_next(struct sandbox *sb)
 int sandbox_call(struct sandbox *sb, int family, struct err *e)
 {
 	struct control_note note = { .kind = CONTROL_CALL, .value = family };
+
+	return control_send(sb->control_fd, &note, SV(""), e);
+}
+
+int sandbox_enter(struct sandbox *sb, struct err *e)
+{
+	struct control_note note = { .kind = CONTROL_ENTER };
 
 	return control_send(sb->control_fd, &note, SV(""), e);
 }

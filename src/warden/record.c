@@ -117,6 +117,17 @@ int record_made(struct warden *w, struct sv path, struct err *e)
 	return trail_commit(w->trail, e);
 }
 
+int record_appeared(struct warden *w, struct sv path, struct sv rule,
+		    bool read_only, struct err *e)
+{
+	struct json *j = begin(w, "appeared");
+
+	put_bounded(j, "path", path);
+	json_put_str(j, "now", read_only ? "read-only" : "hidden");
+	put_bounded(j, "rule", rule);
+	return trail_commit(w->trail, e);
+}
+
 int record_left(struct warden *w, int count, struct sv paths, struct err *e)
 {
 	struct json *j = begin(w, "left");

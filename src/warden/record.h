@@ -18,6 +18,10 @@ must_check int record_guard(struct warden *w, struct sv path, struct sv rule,
 			    struct err *e);
 /* A name that runs something outside was made, where it is the agent's. */
 must_check int record_made(struct warden *w, struct sv path, struct err *e);
+/* What appeared on the host, has been hidden inside, or made read-only, and the
+ * statement that says so. */
+must_check int record_appeared(struct warden *w, struct sv path, struct sv rule,
+			       bool read_only, struct err *e);
 /* At the end: how many of those are there, and their paths, NUL between. */
 must_check int record_left(struct warden *w, int count, struct sv paths,
 			   struct err *e);

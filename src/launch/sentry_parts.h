@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the parts of the sentry share: sentry.c listens and looks, sentry_rule.c
+ * says what is to be done with a name, sentry_tree.c knows the directories that
+ * are watched, sentry_mount.c mounts, sentry_enter.c takes the process in.
+ */
+#ifndef LAUNCH_SENTRY_PARTS_H
+#define LAUNCH_SENTRY_PARTS_H
+
+#include <limits.h>
+
+#include "builder.h"
+#include "sentry.h"
+
+/* -- sentry_rule.c: pure -- */
+
+/* How what is in a directory is looked at. */
+enum {
+	SENTRY_WRITE = 1,	/* in a write grant: guards hold */
+	SENTRY_HELD = 2,	/* shown inside by an overlay */
+	SENTRY_SHALLOW = 4,	/* not what is below (walk.h: LOOK_SOCKETS) */
+};
+
+enum sentry_word { SENTRY_LEAVE = 0, SENTRY_COVER, SENTRY_GUARD };
+
+struct sentry_name {
+	struct sv path;		/* of the whole, and its last name */
+	struct sv name;
+	uint32_t type;		/* S_IFDIR, ... */
+};
+
+/* What has to be done with it, and why. */
+enum sentry_word sentry_decide(const struct builder *b,
+			       const struct sentry_name *n, unsigned look,
+			       struct sv *ret_why);
+/* Whether what is below this directory is looked at, and how; *look is how it is
+ * itself. */
+bool sentry_goes_below(const struct builder *b, const struct sentry_name *n,
+		       unsigned *look);
+/* The trees: an area that is watched from its own directory on, and how. */
+bool sentry_watches(const struct builder *b, const struct area *area,
+		    unsigned *ret_look);
+/* May something below dir be named by a statement that has to be kept? */
+bool sentry_must_see(const struct builder *b, struct sv dir);
+
+/* -- sentry_tree.c -- */
+
+struct sentry_dir {
+	int wd;			/* -1: no longer watched */
+	uint32_t parent;	/* 0: the root of a tree */
+	uint32_t children;	/* how many have this one for their parent */
+	uint32_t next;		/* of those with the same hash, or free */
+	uint32_t after;		/* in the queue */
+	uint64_t dev, ino;
+	uint8_t look;
+	bool queued;
+	char *name;		/* owned; of a root its whole path */
+};
+
+/* Directories are known by their number in v, which begins at 1. */
+struct sentry_tree {
+	int inotify_fd;		/* owned */
+	struct sentry_dir *v;
+	uint32_t n, cap, free;
+	uint32_t *buckets;
+	uint32_t buckets_n, watched;
+	uint32_t first, last;	/* of the queue: to be looked through */
+};
+
+must_check int sentry_tree_open(struct sentry_tree *t, struct err *e);
+/* Watches the directory fd, which is called name in parent, from now on, and puts
+ * it into the queue.  -1 and ENOSPC in e->code: there are too many. */
+must_check int sentry_tree_add(struct sentry_tree *t, int fd, uint32_t parent,
+			       struct sv name, unsigned look, struct err *e);
+/* The next of the queue, or 0. */
+uint32_t sentry_tree_take(struct sentry_tree *t);
+/* The trees' roots into the queue: all is to be looked through. */
+void sentry_tree_all(struct sentry_tree *t);
+/* Which is watched by that, or 0. */
+uint32_t sentry_tree_find(const struct sentry_tree *t, int wd);
+/* The kernel watches it no longer. */
+void sentry_tree_ignored(struct sentry_tree *t, int wd);
+/* What it is called; .n 0 when that is not known any more. */
+struct sv sentry_tree_path(const struct sentry_tree *t, uint32_t dir,
+			   char room[PATH_MAX]);
+
+/* -- sentry_mount.c: in the sandbox's mount namespace -- */
+
+struct sentry_mounts {
+	int covers_fd;		/* owned: a tmpfs with an empty file and directory */
+	int links_fd;		/* borrowed: /proc/self/fd */
+	unsigned made;
+};
+must_check int sentry_mounts_open(struct sentry_mounts *m, struct err *e);
+/* What a name of the host's is inside. */
+struct sentry_place {
+	struct sv path;
+	struct path_identity identity;	/* out here */
+	bool held;		/* an overlay's: numbers are others inside */
+};
+/* 1: it is covered now; 0: it was, or it is not there (any more). */
+must_check int sentry_cover(struct sentry_mounts *m,
+			    const struct sentry_place *at, struct err *e);
+/* Is that what is seen inside under this name? */
+must_check int sentry_is_shown(const struct sentry_place *at, struct err *e);
+must_check int sentry_guard(struct sentry_mounts *m,
+			    const struct sentry_place *at, struct err *e);
+
+/* -- sentry_enter.c -- */
+
+/* Enters the sandbox's namespaces.  *ret_host_fd stays the host's root, and
+ * *ret_links_fd /proc/self/fd. */
+must_check int sentry_enter(const struct sentry_post *post, int *ret_host_fd,
+			    int *ret_links_fd, struct err *e);
+
+#endif

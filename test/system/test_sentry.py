@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What appears on the host while the command runs is hidden, or read-only, as if
+it had been there at the start."""
+import os
+import signal
+import socket
+import subprocess
+import sys
+
+import pytest
+
+from conftest import PROGRAM, eventually, listen_at, ours
+
+HIDE = ["--write", ".", "--hide", "**/*.pem", "--hide", "secrets"]
+
+# Does what it is told, and says how it went.
+AGENT = r"""
+import os, socket, sys
+def read(path):
+    return open(path).read()
+def write(path):
+    open(path, "w").write("agent")
+    return "written"
+def see(path):
+    return sorted(os.listdir(path))
+def connect(path):
+    socket.socket(socket.AF_UNIX).connect(path)
+    return "connected"
+kept = {}
+print("up", flush=True)
+for line in sys.stdin:
+    try:
+        print(repr(eval(line)), flush=True)
+    except OSError as error:
+        print(repr("E " + error.strerror), flush=True)
+"""
+DENIED = "E Permission denied"
+READ_ONLY = "E Read-only file system"
+
+
+class Inside:
+    """A command that goes on."""
+
+    def __init__(self, stockade, flags, argv=()):
+        self.process = subprocess.Popen(
+            [*argv, *stockade.argv(sys.executable, "-c", AGENT, flags=flags)],
+            cwd=stockade.cwd, env=stockade.env, stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        assert self.process.stdout.readline() == "up\n"
+
+    def __call__(self, text):
+        self.process.stdin.write(text + "\n")
+        self.process.stdin.flush()
+        return eval(self.process.stdout.readline() or "'the run has ended'")
+
+    def becomes(self, text, what):
+        """... within two seconds."""
+        eventually(lambda: self(text) == what, 2)
+        assert self(text) == what
+
+    def stands(self):
+        """Has the sentry come?  What follows is then met by it at once."""
+        return eventually(lambda: sentries(), 2)
+
+    def end(self):
+        out, err = self.process.communicate(timeout=10)
+        return self.process.returncode, err
+
+    def kill(self):
+        self.process.kill()
+        self.process.communicate()
+
+
+def sentries():
+    return [pid for pid, seen in ours().items() if seen[0] == "stockade-sentry"]
+
+
+@pytest.fixture
+def inside(stockade):
+    started = []
+
+    def start(*flags, argv=()):
+        started.append(Inside(stockade, flags, argv))
+        return started[-1]
+    yield start
+    for one in started:
+        one.kill()
+
+
+@pytest.mark.parametrize("wait", [True, False])
+def test_what_is_hidden_and_appears(stockade, inside, wait):
+    (stockade.cwd / "sub").mkdir()
+    (stockade.cwd / "old.pem").write_text("x")
+    elsewhere = stockade.base / "tree"
+    (elsewhere / "a" / "secrets").mkdir(parents=True)
+    (elsewhere / "a" / "deep.pem").write_text("secret")
+    agent = inside(*HIDE)
+    assert agent("read('old.pem')") == DENIED
+    if wait:
+        assert agent.stands()
+    odd = b"sub/\xff \n\x1b.pem"
+    with open(os.fsencode(str(stockade.cwd)) + b"/" + odd, "w") as file:
+        file.write("secret")
+    (stockade.cwd / "sub" / "new.pem").write_text("secret")
+    (stockade.cwd / "sub" / "new.txt").write_text("plain")
+    (stockade.cwd / "made" / "deeper").mkdir(parents=True)
+    (stockade.cwd / "made" / "deeper" / "new.pem").write_text("secret")
+    (stockade.cwd / "secrets").mkdir()
+    (stockade.cwd / "secrets" / "key").write_text("secret")
+    os.link(elsewhere / "a" / "deep.pem", stockade.cwd / "link.pem")
+    elsewhere.rename(stockade.cwd / "moved")
+    for path in ("sub/new.pem", "made/deeper/new.pem", "secrets/key",
+                 "moved/a/deep.pem", "link.pem"):
+        agent.becomes(f"read('{path}')", DENIED)
+    agent.becomes(f"read({odd!r})", DENIED)
+    agent.becomes("see('secrets')", DENIED)
+    assert agent("read('sub/new.txt')") == "plain"
+    assert agent("see('moved/a/secrets')") == []
+    # Also under another name, and when it is written anew.
+    assert agent("os.rename('made', 'other')") is None
+    assert agent("read('other/deeper/new.pem')") == DENIED
+    (stockade.cwd / "new").write_text("secret")
+    (stockade.cwd / "new").rename(stockade.cwd / "sub" / "new.pem")
+    agent.becomes("read('sub/new.pem')", DENIED)
+    (stockade.cwd / "sub" / "new.pem").unlink()
+    (stockade.cwd / "sub" / "new.pem").write_text("secret")
+    agent.becomes("read('sub/new.pem')", DENIED)
+    assert agent("read('sub/new.txt')") == "plain"
+    assert agent.end() == (0, "")
+    assert (stockade.cwd / "sub" / "new.pem").read_text() == "secret"
+    seen = [record for record in stockade.log()
+            if record["event"] == "appeared"]
+    assert {"hidden"} == {record["now"] for record in seen}
+    for name in ("sub/new.pem", "made/deeper/new.pem", "secrets"):
+        assert str(stockade.cwd / name) in [record["path"] for record in seen]
+
+
+def test_when_the_sentry_is_gone_the_run_ends(stockade, inside):
+    agent = inside(*HIDE)
+    assert agent.stands()
+    for pid in sentries():
+        os.kill(pid, signal.SIGKILL)
+    status, err = agent.end()
+    assert status == 128 + 9 and "stockade-sentry) has ended" in err
+    assert any(record["event"] == "fault" and record["process"] == "sentry"
+               for record in stockade.log())
+
+
+def test_nothing_is_left_of_it(stockade, inside):
+    agent = inside(*HIDE)
+    assert agent.stands()
+    agent.process.send_signal(signal.SIGKILL)
+    assert eventually(lambda: not ours(), 5)
+    # A command that has ended before it would have come.
+    assert stockade.run("true", flags=HIDE).ok() and not ours()
