@@ -50,12 +50,9 @@ static void forbid_default(struct builder *b, const struct area *area)
 	const struct sv base = literal(b, area->path);
 
 	for (const char *const *at = dotfile_guards; *at; at++)
-		/* Those in a repository are for one that is there. */
-		if (!sv_starts(sv_str(*at), SV(".git/")))
-			forbid(b, (struct creation_rule){
-				.base = base, .tail = sv_str(*at),
-				.why = SV(GUARDED_BY_DEFAULT),
-				.is_default = true });
+		forbid(b, (struct creation_rule){
+			.base = base, .tail = sv_str(*at),
+			.why = SV(GUARDED_BY_DEFAULT), .is_default = true });
 	forbid(b, (struct creation_rule){
 		.base = base, .tail = SV(PLAIN_NAME "*"),
 		.why = SV("stockade's own") });

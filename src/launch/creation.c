@@ -166,6 +166,30 @@ bool creation_is_copied(const struct plan *plan, struct sv from, struct sv to)
 	return false;
 }
 
+/* What is in a repository: whose that is counts, not whose it lies in. */
+static bool is_of_git(const struct creation_rule *r)
+{
+	return is_everywhere(r) && sv_starts(r->tail, SV(".git/"));
+}
+
+bool creation_is_exact(const struct creation_rule *r, struct sv path)
+{
+	struct sv rule = r->tail, segment, name;
+
+	if (r->base.n) {
+		if (count(path) < count(rule))
+			return false;
+		path = last(path, count(rule));
+	}
+	do {
+		segment = take(&rule);
+		name = take(&path);
+		if (segment.n && !glob_match_segment(segment, name))
+			return false;
+	} while (segment.n);
+	return !name.n;
+}
+
 const struct creation_rule *creation_refused(const struct plan *plan,
 					     struct sv path, bool tree,
 					     struct creation_made *made)
@@ -177,9 +201,15 @@ const struct creation_rule *creation_refused(const struct plan *plan,
 		if (!n || (r->is_default && is_lifted(plan, path)) ||
 		    (is_everywhere(r) && is_open(r, area_parent(path))))
 			continue;
-		if (!is_everywhere(r) || !made || !made->has(made, path, n))
+		/* A whole repository may get its name: it is the agent's then,
+		 * and told (leaves.h). */
+		if (is_of_git(r) && n == 1)
+			continue;
+		if (!is_everywhere(r) || !made ||
+		    !made->has(made, path, n - is_of_git(r)))
 			return r;
-		made->freed = r;
+		if (!is_of_git(r))
+			made->freed = r;
 	}
 	return NULL;
 }

@@ -8,7 +8,7 @@
  * another file system would know it: other case, characters that are ignored,
  * trailing dots.  A default rule for every depth does not hold in a directory
  * that the agent has made itself: a repository that it clones, a project that it
- * sets up, are its own.
+ * sets up, are its own.  Of what is in a .git that is the .git itself.
  */
 #ifndef LAUNCH_CREATION_H
 #define LAUNCH_CREATION_H
@@ -32,6 +32,10 @@ struct creation_made {
 const struct creation_rule *creation_refused(const struct plan *plan,
 					     struct sv path, bool tree,
 					     struct creation_made *made);
+
+/* Whether path, which the rule forbids, is spelled as the rule is, and is not only
+ * another system's name for it. */
+bool creation_is_exact(const struct creation_rule *r, struct sv path);
 
 /*
  * Whether a directory, renamed with all that is in it, would bring names to where

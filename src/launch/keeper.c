@@ -236,8 +236,10 @@ int keeper_serve(struct keeper *k, struct err *e)
 	if (rc <= 0)
 		return rc;
 	r.answer.error = asker_open(k->listener_fd, &call, &r.asker);
+	made_turn(k->judge.made.log);
 	if (!r.answer.error)
 		r.answer.error = serve(&r, call.args);
+	made_turn(k->judge.made.log);
 	asker_close(&r.asker);
 	return r.answer.later ? 0 : reply(k, call.id, &r.answer, e);
 }
@@ -279,6 +281,7 @@ int keeper_new(const struct plan *plan, int control_fd, struct keeper **ret,
 		return err_sys(e, "allocate");
 	k->judge.plan = plan;
 	k->judge.control_fd = control_fd;
+	k->judge.made.log = plan->made;
 	k->listener_fd = -1;
 	openings_init(&k->openings);
 	*ret = k;

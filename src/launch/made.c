@@ -4,12 +4,15 @@
 #include "made.h"
 
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
 enum {
 	SIZE_FIRST = 256,
+	PAUSE_NS = 20000,
+	PAUSES_MAX = 200,
 	SLACK_S = 2,	/* of clocks, and of file systems that round */
 };
 
@@ -65,18 +68,58 @@ static bool grow(struct made *m)
 	return true;
 }
 
+static void put(struct made *m, const struct made_directory *key)
+{
+	struct made_directory *d;
+
+	if (m->n == MADE_MAX || (2 * m->n >= m->size && !grow(m)))
+		return;
+	d = find(m->table, m->size, key);
+	m->n += !d->ino;
+	*d = *key;
+}
+
 void made_add(struct made *m, int dir_fd, const char *name, time_t now)
 {
-	struct made_directory key, *d;
+	struct made_log *log = m->log;
+	struct made_directory key;
+	size_t n;
 
-	if (m->n == MADE_MAX || !identify(dir_fd, name, &key) ||
+	if (!identify(dir_fd, name, &key) ||
 	    (key.born_ns &&
-	     key.born_ns / 1000000000 < (int64_t)now - SLACK_S) ||
-	    (2 * m->n >= m->size && !grow(m)))
+	     key.born_ns / 1000000000 < (int64_t)now - SLACK_S))
 		return;
-	d = find(m->table, m->size, &key);
-	m->n += !d->ino;
-	*d = key;
+	put(m, &key);
+	n = log ? atomic_load_explicit(&log->n, memory_order_relaxed) : 0;
+	if (!log || n == MADE_MAX)
+		return;
+	log->v[n] = key;
+	atomic_store_explicit(&log->n, n + 1, memory_order_release);
+}
+
+void made_turn(struct made_log *log)
+{
+	if (log)
+		(void)atomic_fetch_add(&log->turns, 1);
+}
+
+void made_await(const struct made_log *log)
+{
+	const struct timespec pause = { .tv_nsec = PAUSE_NS };
+	const unsigned now = atomic_load(&log->turns);
+
+	if (!(now & 1))
+		return;
+	for (int i = 0; i < PAUSES_MAX && atomic_load(&log->turns) == now; i++)
+		(void)nanosleep(&pause, NULL);
+}
+
+void made_follow(struct made *m, const struct made_log *log, size_t *seen)
+{
+	const size_t n = atomic_load_explicit(&log->n, memory_order_acquire);
+
+	for (; *seen < n && *seen < MADE_MAX; ++*seen)
+		put(m, &log->v[*seen]);
 }
 
 bool made_has(const struct made *m, int dir_fd, const char *name)

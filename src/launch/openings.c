@@ -5,7 +5,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "own.h"
@@ -107,6 +109,7 @@ static int open_there(struct errand *r, const struct descent *d, int flags)
 static int open_new(struct errand *r, const struct descent *d, int flags,
 		    mode_t mode)
 {
+	const time_t now = time(NULL);
 	int error = judge_name(r->judge, d, false);
 
 	if (!error)
@@ -115,6 +118,9 @@ static int open_new(struct errand *r, const struct descent *d, int flags,
 		return error;
 	r->answer.fd = openat(d->dir_fd, d->name,
 			      flags | O_CREAT | O_EXCL | O_NOFOLLOW, mode);
+	/* A worktree's, which says where its repository is. */
+	if (r->answer.fd >= 0 && strcmp(d->name, ".git") == 0)
+		made_add(&r->judge->made, d->dir_fd, d->name, now);
 	return errno_of(r->answer.fd);
 }
 

@@ -15,12 +15,13 @@
 
 #include "area.h"
 #include "devices.h"
+#include "made.h"
 #include "own.h"
 #include "process.h"
 #include "template.h"
 #include "userns.h"
 
-enum { PLAN_ARENA_MAX = 64 << 20, STEPS_USUAL = 128 };
+enum { PLAN_ARENA_MAX = 96 << 20, STEPS_USUAL = 128 };
 
 static bool is_counted(const struct plan *plan, int i)
 {
@@ -205,6 +206,11 @@ static void keep_seen(struct builder *b)
 	if (!seen) {
 		b->full = true;
 		return;
+	}
+	/* Pages of it are there when they are written. */
+	if (b->plan->creation_n) {
+		b->plan->made = arena_make(b->arena, struct made_log);
+		b->full |= !b->plan->made;
 	}
 	*seen = *b;
 	seen->in = NULL;	/* the caller's, who may be done with it */

@@ -140,6 +140,7 @@ struct creation_rule {
 };
 
 struct builder;
+struct made_log;
 
 struct plan {
 	struct arena arena;
@@ -159,6 +160,7 @@ struct plan {
 	 * that can be written. */
 	struct creation_rule *creation;
 	size_t creation_n, creation_cap;
+	struct made_log *made;		/* pid 1 writes it; with rules only */
 	struct sv *lifted;		/* by a `write` of just that path */
 	size_t lifted_n, lifted_cap;
 

@@ -27,6 +27,8 @@
 #include "control.h"
 #include "dir.h"
 #include "dotfiles.h"
+#include "loop.h"
+#include "made.h"
 #include "own.h"
 
 enum { EVENTS_BYTES = 64 << 10 };
@@ -37,6 +39,11 @@ struct sentry {
 	struct sentry_tree tree;
 	struct sentry_mounts mounts;
 	bool told_unwatched;
+	/* Directories of the agent's own, as pid 1 says. */
+	struct creation_made made;
+	struct made agents;		/* owned */
+	size_t agents_seen;
+	int dir_fd;			/* borrowed: of the name that is looked at */
 	/* The directory of the event before this one. */
 	uint32_t last;
 	int last_fd;			/* owned */
@@ -134,10 +141,38 @@ static int go_below(struct sentry *s, int dir_fd, uint32_t parent,
 
 /* -- names -- */
 
-static int act(struct sentry *s, enum sentry_word word,
-	       const struct sentry_place *place, struct sv why, struct err *e)
+static bool is_agents(struct creation_made *m, struct sv path, size_t n)
 {
-	const bool guards = word == SENTRY_GUARD;
+	struct sentry *s = container_of(m, struct sentry, made);
+	auto_fd int fd = openat(s->dir_fd, ".", O_PATH | O_CLOEXEC);
+
+	(void)path;
+	made_follow(&s->agents, s->b->plan->made, &s->agents_seen);
+	while (--n && fd >= 0) {
+		int above = openat(fd, "..", O_PATH | O_CLOEXEC);
+
+		close_fd(&fd);
+		fd = above;
+	}
+	return fd >= 0 && made_has(&s->agents, fd, "");
+}
+
+/* That one was replaced is pid 1's to say (hold.c). */
+static bool was_guarded(const struct sentry *s, struct sv path)
+{
+	const struct plan *plan = s->b->plan;
+
+	for (size_t i = 0; i < plan->steps_n; i++)
+		if (plan->steps[i].kind == STEP_GUARD &&
+		    sv_eq(plan->steps[i].target, path))
+			return true;
+	return false;
+}
+
+static int mount_on(struct sentry *s, bool guards,
+		    const struct sentry_place *place, struct sv why,
+		    struct err *e)
+{
 	const int rc = guards ? sentry_guard(&s->mounts, place, e) :
 				sentry_cover(&s->mounts, place, e);
 
@@ -145,6 +180,41 @@ static int act(struct sentry *s, enum sentry_word word,
 		tell_path(s, guards ? CONTROL_GUARDED : CONTROL_COVERED,
 			  place->path, why);
 	return rc < 0 ? -1 : 0;
+}
+
+/* A link carries no mount: what it leads to does, where that is granted. */
+static int act_on_link(struct sentry *s, bool guards, struct sv path,
+		       struct sv why, struct err *e)
+{
+	char room[PATH_MAX];
+	struct sentry_place place;
+	const struct area *area;
+	const int rc = sentry_follow(&s->mounts, path, room, &place, e);
+
+	if (rc <= 0)
+		return rc;
+	area = areas_find(s->b, place.path);
+	if (!area || area->kind != AREA_NAMED || (guards && !area->write))
+		return 0;
+	return mount_on(s, guards, &place, why, e);
+}
+
+static int act(struct sentry *s, enum sentry_word word,
+	       const struct sentry_place *place, struct sv why, struct err *e)
+{
+	const bool guards = word != SENTRY_COVER;
+
+	if (guards && was_guarded(s, place->path))
+		return 0;
+	if (word == SENTRY_POINTER && !place->held) {
+		made_await(s->b->plan->made);
+		made_follow(&s->agents, s->b->plan->made, &s->agents_seen);
+		if (made_has(&s->agents, s->dir_fd, ".git"))
+			return 0;
+	}
+	return place->identity.type == S_IFLNK ?
+		       act_on_link(s, guards, place->path, why, e) :
+		       mount_on(s, guards, place, why, e);
 }
 
 /* What was masked at the start need not be watched. */
@@ -178,7 +248,10 @@ static int look_at(struct sentry *s, int dir_fd, uint32_t at, const char *name,
 		.path = place.path, .type = place.identity.type,
 		.name = sv_of(name, strlen(name)),
 	};
-	word = sentry_decide(s->b, &n, look, &why);
+	s->dir_fd = dir_fd;
+	/* In an overlay what the agent makes is not out here. */
+	word = sentry_decide(s->b, &n, look, place.held ? NULL : &s->made,
+			     &why);
 	if (word != SENTRY_LEAVE && act(s, word, &place, why, e) < 0)
 		return -1;
 	if (word == SENTRY_COVER || n.type != S_IFDIR ||
@@ -315,7 +388,8 @@ _Noreturn void sentry_run(const struct sentry_post *post)
 	s = (struct sentry){
 		.b = post->plan->seen, .note_fd = post->note_fd,
 		.host_fd = -1, .last_fd = -1,
-		.mounts = { .covers_fd = -1, .links_fd = -1 },
+		.mounts = { .covers_fd = -1, .root_fd = -1, .links_fd = -1 },
+		.made = { .has = is_agents },
 	};
 	if (stand(&s, post, &e) == 0)
 		_exit(0);

@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <sys/statfs.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -43,7 +44,8 @@ int sentry_mounts_open(struct sentry_mounts *m, struct err *e)
 	if (!nests && mount_attach(fd, AT_FDCWD, "/", e) < 0)
 		return -1;
 	m->covers_fd = steal_fd(&fd);
-	return 0;
+	m->root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return m->root_fd < 0 ? err_sys(e, "open the sandbox's root") : 0;
 }
 
 static int count(struct sentry_mounts *m, struct sv path, struct err *e)
@@ -58,7 +60,7 @@ static int count(struct sentry_mounts *m, struct sv path, struct err *e)
 static bool is_gone(const struct err *e)
 {
 	return e->code == ENOENT || e->code == ENOTDIR || e->code == ELOOP ||
-	       e->code == EACCES;
+	       e->code == EACCES || e->code == ENAMETOOLONG;
 }
 
 /* What is to be mounted on; -1 with e->kind 0 when it is not what was seen. */
@@ -156,4 +158,39 @@ int sentry_guard(struct sentry_mounts *m, const struct sentry_place *at,
 	tree_fd = mount_clone_restricted(fd, "", true, PLAIN |
 					 MOUNT_ATTR_RDONLY, e);
 	return tree_fd < 0 ? -1 : attach(tree_fd, fd, e);
+}
+
+/* A cover's mount, whoever has made it. */
+static int is_covered(int fd, struct err *e)
+{
+	struct statvfs fs;
+	struct statx stx;
+
+	if (statx(fd, "", AT_EMPTY_PATH, STATX_TYPE, &stx) < 0 ||
+	    fstatvfs(fd, &fs) < 0)
+		return err_sys(e, "look at a mount");
+	return stx.stx_attributes & STATX_ATTR_MOUNT_ROOT &&
+	       fs.f_flag & ST_RDONLY && fs.f_flag & ST_NOEXEC;
+}
+
+int sentry_follow(const struct sentry_mounts *m, struct sv path,
+		  char room[PATH_MAX], struct sentry_place *ret,
+		  struct err *e)
+{
+	auto_fd int fd = path_open_in(m->root_fd, path, O_PATH, e);
+	char link[16];
+	ssize_t n;
+	int done;
+
+	if (fd < 0)
+		return is_gone(e) ? 0 : -1;
+	done = is_covered(fd, e);
+	if (done)
+		return done < 0 ? -1 : 0;
+	(void)snprintf(link, sizeof link, "%d", fd);
+	n = readlinkat(m->links_fd, link, room, PATH_MAX);
+	if (n <= 0 || n == PATH_MAX || room[0] != '/')
+		return 0;
+	*ret = (struct sentry_place){ .path = sv_of(room, (size_t)n) };
+	return path_identify(fd, &ret->identity, e) < 0 ? -1 : 1;
 }

@@ -10,6 +10,7 @@
 #include <limits.h>
 
 #include "builder.h"
+#include "creation.h"
 #include "sentry.h"
 
 /* -- sentry_rule.c: pure -- */
@@ -19,9 +20,14 @@ enum {
 	SENTRY_WRITE = 1,	/* in a write grant: guards hold */
 	SENTRY_HELD = 2,	/* shown inside by an overlay */
 	SENTRY_SHALLOW = 4,	/* not what is below (walk.h: LOOK_SOCKETS) */
+	SENTRY_GIT = 8,		/* in a .git */
 };
 
-enum sentry_word { SENTRY_LEAVE = 0, SENTRY_COVER, SENTRY_GUARD };
+enum sentry_word {
+	SENTRY_LEAVE = 0, SENTRY_COVER, SENTRY_GUARD,
+	SENTRY_POINTER,		/* a .git that is a file: guarded, unless the agent
+				   has made it */
+};
 
 struct sentry_name {
 	struct sv path;		/* of the whole, and its last name */
@@ -29,10 +35,11 @@ struct sentry_name {
 	uint32_t type;		/* S_IFDIR, ... */
 };
 
-/* What has to be done with it, and why. */
+/* What has to be done with it, and why.  made knows the agent's directories;
+ * NULL: there are none. */
 enum sentry_word sentry_decide(const struct builder *b,
 			       const struct sentry_name *n, unsigned look,
-			       struct sv *ret_why);
+			       struct creation_made *made, struct sv *ret_why);
 /* Whether what is below this directory is looked at, and how; *look is how it is
  * itself. */
 bool sentry_goes_below(const struct builder *b, const struct sentry_name *n,
@@ -88,7 +95,8 @@ struct sv sentry_tree_path(const struct sentry_tree *t, uint32_t dir,
 
 struct sentry_mounts {
 	int covers_fd;		/* owned: a tmpfs with an empty file and directory */
-	int links_fd;		/* borrowed: /proc/self/fd */
+	int root_fd;		/* owned: the sandbox's */
+	int links_fd;		/* owned: /proc/self/fd */
 	unsigned made;
 };
 must_check int sentry_mounts_open(struct sentry_mounts *m, struct err *e);
@@ -105,6 +113,11 @@ must_check int sentry_cover(struct sentry_mounts *m,
 must_check int sentry_is_shown(const struct sentry_place *at, struct err *e);
 must_check int sentry_guard(struct sentry_mounts *m,
 			    const struct sentry_place *at, struct err *e);
+
+/* 1: what the link leads to, inside; 0: to nothing, or to what is covered. */
+must_check int sentry_follow(const struct sentry_mounts *m, struct sv path,
+			     char room[PATH_MAX], struct sentry_place *ret,
+			     struct err *e);
 
 /* -- sentry_enter.c -- */
 

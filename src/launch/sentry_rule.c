@@ -8,7 +8,9 @@
 
 #include "area.h"
 #include "dotfiles.h"
+#include "guards.h"
 #include "marks.h"
+#include "plain.h"
 #include "walk.h"
 
 static const struct area *area_of(const struct builder *b, struct sv path)
@@ -25,13 +27,40 @@ static bool is_watched(const struct area *area)
 	       area->identity.type == S_IFDIR;
 }
 
+static bool is_lifted(const struct plan *plan, struct sv path)
+{
+	for (size_t i = 0; i < plan->lifted_n; i++)
+		if (sv_eq(plan->lifted[i], path))
+			return true;
+	return false;
+}
+
+/* What pid 1 would not have let the agent make there is the host's. */
+static enum sentry_word guard(const struct builder *b,
+			      const struct sentry_name *n, unsigned look,
+			      struct creation_made *made, struct sv *ret_why)
+{
+	const struct creation_rule *r = creation_refused(b->plan, n->path,
+							 false, made);
+
+	*ret_why = SV(GUARDED_BY_DEFAULT);
+	if (sv_eq(n->name, SV(".git")) && n->type != S_IFDIR &&
+	    !(look & SENTRY_SHALLOW) && !is_lifted(b->plan, n->path))
+		return SENTRY_POINTER;
+	/* pid 1's own, for a moment. */
+	if (!r || sv_starts(n->name, SV(PLAIN_NAME)) ||
+	    !creation_is_exact(r, n->path))
+		return SENTRY_LEAVE;
+	*ret_why = r->why;
+	return SENTRY_GUARD;
+}
+
 enum sentry_word sentry_decide(const struct builder *b,
 			       const struct sentry_name *n, unsigned look,
-			       struct sv *ret_why)
+			       struct creation_made *made, struct sv *ret_why)
 {
 	const struct grant *hide = marks_named_by(b, GRANT_HIDE, n->path);
 
-	(void)look;
 	if (hide) {
 		*ret_why = hide->text;
 		return SENTRY_COVER;
@@ -40,7 +69,8 @@ enum sentry_word sentry_decide(const struct builder *b,
 		*ret_why = SOCKET_OF_HOST;
 		return SENTRY_COVER;
 	}
-	return SENTRY_LEAVE;
+	return look & SENTRY_WRITE ? guard(b, n, look, made, ret_why) :
+				     SENTRY_LEAVE;
 }
 
 bool sentry_goes_below(const struct builder *b, const struct sentry_name *n,
@@ -52,9 +82,16 @@ bool sentry_goes_below(const struct builder *b, const struct sentry_name *n,
 	if (area && (is_watched(area) || area->kind == AREA_PRIVATE ||
 		     area->source.n))
 		return false;
-	if (*look & SENTRY_SHALLOW)
+	/* .git/info/attributes */
+	if (*look & SENTRY_SHALLOW &&
+	    !(*look & SENTRY_GIT && sv_eq(n->name, SV("info"))))
 		return false;
-	if (dotfile_is_open(n->name) && !sentry_must_see(b, n->path))
+	*look &= ~(unsigned)SENTRY_GIT;
+	if (!dotfile_is_open(n->name))
+		return true;
+	if (sv_eq(n->name, SV(".git")))
+		*look |= SENTRY_GIT;
+	if (!sentry_must_see(b, n->path))
 		*look |= SENTRY_SHALLOW;
 	return true;
 }

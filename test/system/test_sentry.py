@@ -23,6 +23,9 @@ def write(path):
     return "written"
 def see(path):
     return sorted(os.listdir(path))
+def add(path):
+    open(path, "a").close()
+    return "opened"
 def connect(path):
     socket.socket(socket.AF_UNIX).connect(path)
     return "connected"
@@ -133,6 +136,80 @@ def test_what_is_hidden_and_appears(stockade, inside, wait):
     assert {"hidden"} == {record["now"] for record in seen}
     for name in ("sub/new.pem", "made/deeper/new.pem", "secrets"):
         assert str(stockade.cwd / name) in [record["path"] for record in seen]
+
+
+def test_what_is_guarded_and_appears(stockade, inside):
+    (stockade.cwd / "sub").mkdir()
+    (stockade.cwd / ".vimrc").write_text("old")
+    agent = inside("--write", ".", "--guard", "**/*.lock")
+    assert agent("write('.vimrc')") == READ_ONLY and agent.stands()
+    for name in (".envrc", "sub/.envrc", "sub/b.lock", "sub/plain"):
+        (stockade.cwd / name).write_text("host's")
+    (stockade.cwd / "sub" / ".vscode").mkdir()
+    (stockade.cwd / "sub" / ".vscode" / "tasks.json").write_text("host's")
+    (stockade.cwd / ".github" / "workflows").mkdir(parents=True)
+    (stockade.cwd / ".github" / "workflows" / "ci.yml").write_text("host's")
+    (stockade.cwd / "node_modules" / "p").mkdir(parents=True)
+    (stockade.cwd / "node_modules" / "p" / ".envrc").write_text("host's")
+    (stockade.cwd / "target").write_text("host's")
+    os.symlink("target", stockade.cwd / ".mcp.json")
+    for name in (".envrc", "sub/.envrc", "sub/b.lock",
+                 "sub/.vscode/tasks.json", ".github/workflows/ci.yml",
+                 "target"):
+        agent.becomes(f"add('{name}')", READ_ONLY)
+        assert agent(f"read('{name}')") == "host's"
+    for name in ("sub/.vscode", ".github/workflows"):
+        assert agent(f"os.mkdir('{name}/new')") == READ_ONLY
+        assert agent(f"os.rename('{name}', 'other')").startswith("E ")
+    assert agent("os.unlink('.envrc')").startswith("E ")
+    for name in ("sub/plain", "node_modules/p/.envrc", ".github/other"):
+        assert agent(f"write('{name}')") == "written"
+    # As an editor saves.
+    (stockade.cwd / "new").write_text("host's")
+    (stockade.cwd / "new").rename(stockade.cwd / ".envrc")
+    agent.becomes("add('.envrc')", READ_ONLY)
+    assert agent.end() == (0, "")
+    seen = [record for record in stockade.log()
+            if record["event"] == "appeared"]
+    assert {"read-only"} == {record["now"] for record in seen}
+    assert (str(stockade.cwd / "sub/b.lock"), f"guard {stockade.cwd}/**/*.lock"
+            ) in [(record["path"], record["rule"]) for record in seen]
+
+
+def test_a_repository_of_the_hosts_and_the_agents(stockade, inside):
+    agent = inside("--write", ".")
+    assert agent.stands()
+    (stockade.cwd / "his").mkdir()
+    git = ["git", "init", "-q", "--template="]
+    subprocess.run([*git, str(stockade.cwd / "his")], check=True)
+    (stockade.cwd / "tree").mkdir()
+    (stockade.cwd / "tree" / ".git").write_text("gitdir: ../his/.git\n")
+    (stockade.cwd / "tree" / "sub").mkdir()
+    assert agent(f"__import__('subprocess').call({git + ['own']})") == 0
+    assert agent(f"__import__('subprocess').call({git + ['tree/sub']})") == 0
+    assert agent("os.mkdir('own/.vscode')") is None
+    for name in ("his/.git/config", "tree/.git"):
+        agent.becomes(f"add('{name}')", READ_ONLY)
+    # Neither what is there, nor what is not.
+    for name in ("hooks", "commondir", "info/attributes"):
+        assert agent(f"write('his/.git/{name}')").startswith("E ")
+    assert agent("os.rename('own/.git', 'his/.git/hooks')").startswith("E ")
+    assert agent("write('his/.git/description')") == "written"
+    for name in ("own/.git/config", "own/.git/commondir", "tree/sub/.git/config",
+                 "own/.vscode/x", "his/.git/x"):
+        assert agent(f"write('{name}')") == "written"
+    assert agent("write('sub.git')") == "written"
+    (stockade.cwd / "last.envrc").write_text("")
+    (stockade.cwd / ".envrc").write_text("")
+    agent.becomes("add('.envrc')", READ_ONLY)
+    # The sentry has seen all of it by now, and the agent's is still its own.
+    for name in ("own/.git/config", "own/.vscode/x", "tree/sub/.git/config"):
+        assert agent(f"write('{name}')") == "written"
+    assert agent("os.mkdir('wt') or write('wt/.git')") == "written"
+    (stockade.cwd / ".vimrc").write_text("")
+    agent.becomes("add('.vimrc')", READ_ONLY)
+    assert agent("write('wt/.git')") == "written"
+    assert agent.end() == (0, "")
 
 
 def test_when_the_sentry_is_gone_the_run_ends(stockade, inside):
