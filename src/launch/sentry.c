@@ -20,6 +20,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/inotify.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "area.h"
@@ -31,11 +32,11 @@
 #include "made.h"
 #include "own.h"
 
-enum { EVENTS_BYTES = 64 << 10 };
+enum { EVENTS_BYTES = 64 << 10, SYNC_BYTES = 1024 };
 
 struct sentry {
 	const struct builder *b;
-	int note_fd, host_fd;		/* owned */
+	int note_fd, host_fd, sockets_fd;	/* owned */
 	struct sentry_tree tree;
 	struct sentry_mounts mounts;
 	bool told_unwatched;
@@ -199,12 +200,37 @@ static int act_on_link(struct sentry *s, bool guards, struct sv path,
 	return mount_on(s, guards, &place, why, e);
 }
 
-static int act(struct sentry *s, enum sentry_word word,
-	       const struct sentry_place *place, struct sv why, struct err *e)
+/* Known once, it stays so when nobody listens there any more. */
+static bool is_agents_socket(struct sentry *s, const char *name,
+			     const struct sentry_place *place)
 {
-	const bool guards = word != SENTRY_COVER;
+	char room[SYNC_BYTES];
+	auto_fd int fd = -1;
+
+	if (place->held)
+		return false;
+	if (made_has(&s->agents, s->dir_fd, name))
+		return true;
+	/* bind() has the directory locked from when there is a file until the
+	 * socket is known to be bound to it. */
+	fd = openat(s->dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd >= 0)
+		(void)syscall(SYS_getdents64, fd, room, sizeof room);
+	if (!sentry_is_bound_inside(s->sockets_fd, &place->identity))
+		return false;
+	made_add(&s->agents, s->dir_fd, name, 0);
+	return true;
+}
+
+static int act(struct sentry *s, enum sentry_word word,
+	       const struct sentry_place *place, const struct sentry_name *n,
+	       struct sv why, struct err *e)
+{
+	const bool guards = word == SENTRY_GUARD || word == SENTRY_POINTER;
 
 	if (guards && was_guarded(s, place->path))
+		return 0;
+	if (word == SENTRY_SOCKET && is_agents_socket(s, n->name.p, place))
 		return 0;
 	if (word == SENTRY_POINTER && !place->held) {
 		made_await(s->b->plan->made);
@@ -252,7 +278,7 @@ static int look_at(struct sentry *s, int dir_fd, uint32_t at, const char *name,
 	/* In an overlay what the agent makes is not out here. */
 	word = sentry_decide(s->b, &n, look, place.held ? NULL : &s->made,
 			     &why);
-	if (word != SENTRY_LEAVE && act(s, word, &place, why, e) < 0)
+	if (word != SENTRY_LEAVE && act(s, word, &place, &n, why, e) < 0)
 		return -1;
 	if (word == SENTRY_COVER || n.type != S_IFDIR ||
 	    !sentry_goes_below(s->b, &n, &look) || is_masked(&n, &place, e))
@@ -374,8 +400,10 @@ static int stand(struct sentry *s, const struct sentry_post *post,
 {
 	if (sentry_enter(post, &s->host_fd, &s->mounts.links_fd, e) < 0 ||
 	    sentry_mounts_open(&s->mounts, e) < 0 ||
-	    sentry_tree_open(&s->tree, e) < 0 || confine_sentry(e) < 0 ||
-	    watch_trees(s, e) < 0)
+	    sentry_tree_open(&s->tree, e) < 0)
+		return -1;
+	s->sockets_fd = sentry_sockets_open(e);
+	if (s->sockets_fd < 0 || confine_sentry(e) < 0 || watch_trees(s, e) < 0)
 		return -1;
 	return serve(s, e);
 }
@@ -387,7 +415,7 @@ _Noreturn void sentry_run(const struct sentry_post *post)
 
 	s = (struct sentry){
 		.b = post->plan->seen, .note_fd = post->note_fd,
-		.host_fd = -1, .last_fd = -1,
+		.host_fd = -1, .sockets_fd = -1, .last_fd = -1,
 		.mounts = { .covers_fd = -1, .root_fd = -1, .links_fd = -1 },
 		.made = { .has = is_agents },
 	};

@@ -25,6 +25,7 @@ enum {
 
 enum sentry_word {
 	SENTRY_LEAVE = 0, SENTRY_COVER, SENTRY_GUARD,
+	SENTRY_SOCKET,		/* covered, unless it is the agent's */
 	SENTRY_POINTER,		/* a .git that is a file: guarded, unless the agent
 				   has made it */
 };
@@ -118,6 +119,13 @@ must_check int sentry_guard(struct sentry_mounts *m,
 must_check int sentry_follow(const struct sentry_mounts *m, struct sv path,
 			     char room[PATH_MAX], struct sentry_place *ret,
 			     struct err *e);
+
+/* -- sentry_sockets.c -- */
+
+/* In the sandbox's network: what the next one asks. */
+must_check int sentry_sockets_open(struct err *e);
+/* Is that file a socket of a process inside? */
+bool sentry_is_bound_inside(int sockets_fd, const struct path_identity *file);
 
 /* -- sentry_enter.c -- */
 

@@ -67,7 +67,7 @@ enum sentry_word sentry_decide(const struct builder *b,
 	}
 	if (n->type == S_IFSOCK && !area_of(b, n->path)) {
 		*ret_why = SOCKET_OF_HOST;
-		return SENTRY_COVER;
+		return SENTRY_SOCKET;
 	}
 	return look & SENTRY_WRITE ? guard(b, n, look, made, ret_why) :
 				     SENTRY_LEAVE;

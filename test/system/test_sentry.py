@@ -212,6 +212,31 @@ def test_a_repository_of_the_hosts_and_the_agents(stockade, inside):
     assert agent.end() == (0, "")
 
 
+@pytest.mark.parametrize("flags", [["--write", "."], []])
+def test_sockets_of_the_hosts_and_the_agents(stockade, inside, flags):
+    (stockade.cwd / "sub").mkdir()
+    old = listen_at(str(stockade.cwd / "old"))
+    agent = inside(*flags)
+    assert agent("connect('old')") == DENIED and agent.stands()
+    if flags:
+        assert agent("""kept.update({n: socket.socket(socket.AF_UNIX) for n in
+                     ("own", "sub/own", "gone")}) or [(s.bind(n), s.listen())
+                     for n, s in kept.items()] and None""".replace(
+                         "\n", " ")) is None
+        assert agent("kept.pop('gone').close()") is None
+    new = [listen_at(str(stockade.cwd / name)) for name in ("new", "sub/new")]
+    for name in ("new", "sub/new"):
+        agent.becomes(f"connect('{name}')", DENIED)
+    for name in ("own", "sub/own"):
+        if flags:
+            assert agent(f"connect('{name}')") == "connected"
+    if flags:
+        assert agent("os.unlink('gone')") is None
+    assert agent.end() == (0, "")
+    for one in (old, *new):
+        one.close()
+
+
 def test_when_the_sentry_is_gone_the_run_ends(stockade, inside):
     agent = inside(*HIDE)
     assert agent.stands()

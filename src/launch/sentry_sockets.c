@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Whose is a socket that has appeared?  Its file says nothing: the agent has the
+ * ids of the user.  But a socket belongs to the network in which it was made, and
+ * the kernel lists those of the sandbox's with the files that they are bound to.
+ * What is not among them is the host's.
+ */
+#include "sentry_parts.h"
+
+#include <errno.h>
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
+#include <linux/sock_diag.h>
+#include <linux/unix_diag.h>
+#include <sys/socket.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "own.h"
+
+enum { ANSWER_BYTES = 32 << 10 };
+
+struct question {
+	struct nlmsghdr head;
+	struct unix_diag_req body;
+};
+
+int sentry_sockets_open(struct err *e)
+{
+	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
+
+	return fd < 0 ? err_sys(e, "make a socket that lists sockets") : fd;
+}
+
+/* As the kernel writes it down: its own form of a device, 32 bits of the inode. */
+static bool is_bound_to(const struct nlmsghdr *head,
+			const struct path_identity *file)
+{
+	const struct unix_diag_msg *msg = NLMSG_DATA(head);
+	const struct rtattr *attr = (const void *)(msg + 1);
+	size_t left = head->nlmsg_len - NLMSG_LENGTH(sizeof *msg);
+	const uint32_t dev = (uint32_t)(major(file->dev) << 20 |
+					minor(file->dev));
+
+	for (; RTA_OK(attr, left); attr = RTA_NEXT(attr, left)) {
+		struct unix_diag_vfs vfs;
+
+		if (attr->rta_type != UNIX_DIAG_VFS ||
+		    RTA_PAYLOAD(attr) < sizeof vfs)
+			continue;
+		memcpy(&vfs, RTA_DATA(attr), sizeof vfs);
+		if (vfs.udiag_vfs_dev == dev &&
+		    vfs.udiag_vfs_ino == (uint32_t)file->ino)
+			return true;
+	}
+	return false;
+}
+
+/* One part of the answer: 1 when there are more. */
+static int take(int fd, const struct path_identity *file, bool *found)
+{
+	static _Alignas(struct nlmsghdr) char bytes[ANSWER_BYTES];
+	const ssize_t got = recv(fd, bytes, sizeof bytes, 0);
+	const struct nlmsghdr *head = (const void *)bytes;
+	size_t n = got < 0 ? 0 : (size_t)got;
+
+	if (got <= 0)
+		return got < 0 && errno == EINTR;
+	for (; NLMSG_OK(head, n); head = NLMSG_NEXT(head, n)) {
+		if (head->nlmsg_type != SOCK_DIAG_BY_FAMILY)
+			return 0;	/* the end, or an error */
+		if (head->nlmsg_len >= NLMSG_LENGTH(sizeof(struct unix_diag_msg)))
+			*found |= is_bound_to(head, file);
+	}
+	return 1;
+}
+
+bool sentry_is_bound_inside(int sockets_fd, const struct path_identity *file)
+{
+	static const struct question q = {
+		.head = {
+			.nlmsg_len = sizeof q,
+			.nlmsg_type = SOCK_DIAG_BY_FAMILY,
+			.nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP,
+		},
+		.body = {
+			.sdiag_family = AF_UNIX, .udiag_states = UINT32_MAX,
+			.udiag_show = UDIAG_SHOW_VFS,
+		},
+	};
+	bool found = false;
+
+	/* Not to be asked is to know of none. */
+	if (send(sockets_fd, &q, sizeof q, 0) != sizeof q)
+		return false;
+	while (take(sockets_fd, file, &found) > 0)
+		;
+	return found;
+}
