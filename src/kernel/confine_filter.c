@@ -201,6 +201,7 @@ static const struct seccomp_rule sentry_rules[] = {
 	A(openat2), A(newfstatat), A(statx), A(readlinkat), A(getdents64),
 	A(fstatfs), A(fchdir), E(ioctl, ENOTTY), A(inotify_add_watch),
 	A(inotify_rm_watch), A(open_tree), A(open_tree_attr), A(move_mount), A(mount_setattr),
+	A(fspick), A(fsconfig), A(connect),
 };
 
 #define FILTER(of, otherwise)                                        \

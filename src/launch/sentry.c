@@ -20,7 +20,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/inotify.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "area.h"
@@ -32,11 +31,12 @@
 #include "made.h"
 #include "own.h"
 
-enum { EVENTS_BYTES = 64 << 10, SYNC_BYTES = 1024 };
+enum { EVENTS_BYTES = 64 << 10, AGAIN_MS = 200 };
 
 struct sentry {
 	const struct builder *b;
-	int note_fd, host_fd, sockets_fd;	/* owned */
+	int note_fd, host_fd;		/* owned */
+	struct sentry_sockets sockets;
 	struct sentry_tree tree;
 	struct sentry_mounts mounts;
 	bool told_unwatched;
@@ -44,7 +44,9 @@ struct sentry {
 	struct creation_made made;
 	struct made agents;		/* owned */
 	size_t agents_seen;
-	int dir_fd;			/* borrowed: of the name that is looked at */
+	/* Of the name that is looked at. */
+	uint32_t at;
+	int dir_fd;			/* borrowed */
 	/* The directory of the event before this one. */
 	uint32_t last;
 	int last_fd;			/* owned */
@@ -114,6 +116,24 @@ static int too_many(struct sentry *s, struct sv path, struct err *e)
 	return 0;
 }
 
+static int mount_on(struct sentry *s, bool guards,
+		    const struct sentry_place *place, struct sv why,
+		    struct err *e)
+{
+	int rc = guards ? sentry_guard(&s->mounts, place, e) :
+			  sentry_cover(&s->mounts, place, e);
+
+	if (rc == SENTRY_UNSEEN && sentry_refresh(areas_find(s->b, place->path)))
+		rc = guards ? sentry_guard(&s->mounts, place, e) :
+			      sentry_cover(&s->mounts, place, e);
+	if (rc == SENTRY_DONE)
+		tell_path(s, guards ? CONTROL_GUARDED : CONTROL_COVERED,
+			  place->path, why);
+	if (rc == SENTRY_UNSEEN)
+		sentry_tree_wait(&s->tree, s->at);
+	return rc < 0 ? -1 : 0;
+}
+
 static int go_below(struct sentry *s, int dir_fd, uint32_t parent,
 		    const struct sentry_place *place,
 		    const struct sentry_name *n, unsigned look, struct err *e)
@@ -122,13 +142,9 @@ static int go_below(struct sentry *s, int dir_fd, uint32_t parent,
 				O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	struct path_identity now;
 
-	if (fd < 0 && (errno == EACCES || errno == EPERM)) {
-		if (sentry_cover(&s->mounts, place, e) <= 0)
-			return e->kind ? -1 : 0;
-		tell_path(s, CONTROL_COVERED, n->path,
-			  SV("an unreadable directory"));
-		return 0;
-	}
+	if (fd < 0 && (errno == EACCES || errno == EPERM))
+		return mount_on(s, false, place,
+				SV("an unreadable directory"), e);
 	/* Gone, or its file system is, and with it what it had. */
 	if (fd < 0)
 		return 0;
@@ -170,19 +186,6 @@ static bool was_guarded(const struct sentry *s, struct sv path)
 	return false;
 }
 
-static int mount_on(struct sentry *s, bool guards,
-		    const struct sentry_place *place, struct sv why,
-		    struct err *e)
-{
-	const int rc = guards ? sentry_guard(&s->mounts, place, e) :
-				sentry_cover(&s->mounts, place, e);
-
-	if (rc > 0)
-		tell_path(s, guards ? CONTROL_GUARDED : CONTROL_COVERED,
-			  place->path, why);
-	return rc < 0 ? -1 : 0;
-}
-
 /* A link carries no mount: what it leads to does, where that is granted. */
 static int act_on_link(struct sentry *s, bool guards, struct sv path,
 		       struct sv why, struct err *e)
@@ -200,28 +203,6 @@ static int act_on_link(struct sentry *s, bool guards, struct sv path,
 	return mount_on(s, guards, &place, why, e);
 }
 
-/* Known once, it stays so when nobody listens there any more. */
-static bool is_agents_socket(struct sentry *s, const char *name,
-			     const struct sentry_place *place)
-{
-	char room[SYNC_BYTES];
-	auto_fd int fd = -1;
-
-	if (place->held)
-		return false;
-	if (made_has(&s->agents, s->dir_fd, name))
-		return true;
-	/* bind() has the directory locked from when there is a file until the
-	 * socket is known to be bound to it. */
-	fd = openat(s->dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd >= 0)
-		(void)syscall(SYS_getdents64, fd, room, sizeof room);
-	if (!sentry_is_bound_inside(s->sockets_fd, &place->identity))
-		return false;
-	made_add(&s->agents, s->dir_fd, name, 0);
-	return true;
-}
-
 static int act(struct sentry *s, enum sentry_word word,
 	       const struct sentry_place *place, const struct sentry_name *n,
 	       struct sv why, struct err *e)
@@ -230,7 +211,9 @@ static int act(struct sentry *s, enum sentry_word word,
 
 	if (guards && was_guarded(s, place->path))
 		return 0;
-	if (word == SENTRY_SOCKET && is_agents_socket(s, n->name.p, place))
+	if (word == SENTRY_SOCKET &&
+	    !sentry_leads_out(&s->sockets, s->dir_fd, n->name.p,
+			      &place->identity))
 		return 0;
 	if (word == SENTRY_POINTER && !place->held) {
 		made_await(s->b->plan->made);
@@ -275,6 +258,7 @@ static int look_at(struct sentry *s, int dir_fd, uint32_t at, const char *name,
 		.name = sv_of(name, strlen(name)),
 	};
 	s->dir_fd = dir_fd;
+	s->at = at;
 	/* In an overlay what the agent makes is not out here. */
 	word = sentry_decide(s->b, &n, look, place.held ? NULL : &s->made,
 			     &why);
@@ -379,8 +363,10 @@ static int serve(struct sentry *s, struct err *e)
 
 	for (;;) {
 		uint32_t at;
+		const int ready = poll(fds, 2, s->tree.first ? 0 :
+				       s->tree.waits ? AGAIN_MS : -1);
 
-		if (poll(fds, 2, s->tree.first ? 0 : -1) < 0 && errno != EINTR)
+		if (ready < 0 && errno != EINTR)
 			return err_sys(e, "poll");
 		if (fds[0].revents)
 			return 0;	/* the parent says nothing but its end */
@@ -389,6 +375,8 @@ static int serve(struct sentry *s, struct err *e)
 				return -1;
 			continue;
 		}
+		if (!s->tree.first)
+			sentry_tree_resume(&s->tree);
 		at = sentry_tree_take(&s->tree);
 		if (at && look_through(s, at, e) < 0)
 			return -1;
@@ -400,10 +388,9 @@ static int stand(struct sentry *s, const struct sentry_post *post,
 {
 	if (sentry_enter(post, &s->host_fd, &s->mounts.links_fd, e) < 0 ||
 	    sentry_mounts_open(&s->mounts, e) < 0 ||
-	    sentry_tree_open(&s->tree, e) < 0)
-		return -1;
-	s->sockets_fd = sentry_sockets_open(e);
-	if (s->sockets_fd < 0 || confine_sentry(e) < 0 || watch_trees(s, e) < 0)
+	    sentry_tree_open(&s->tree, e) < 0 ||
+	    sentry_sockets_open(&s->sockets, e) < 0 ||
+	    confine_sentry(e) < 0 || watch_trees(s, e) < 0)
 		return -1;
 	return serve(s, e);
 }
@@ -415,7 +402,7 @@ _Noreturn void sentry_run(const struct sentry_post *post)
 
 	s = (struct sentry){
 		.b = post->plan->seen, .note_fd = post->note_fd,
-		.host_fd = -1, .sockets_fd = -1, .last_fd = -1,
+		.host_fd = -1, .last_fd = -1,
 		.mounts = { .covers_fd = -1, .root_fd = -1, .links_fd = -1 },
 		.made = { .has = is_agents },
 	};

@@ -84,18 +84,42 @@ static int open_place(const struct sentry_place *at, struct statx *ret,
 	if (now.type != at->identity.type ||
 	    (!at->held && !path_same(&now, &at->identity)) ||
 	    (at->held && ret->stx_attributes & STATX_ATTR_MOUNT_ROOT)) {
-		e->kind = ERR_NONE;
+		*e = (struct err){ 0 };
 		return -1;
 	}
 	return steal_fd(&fd);
+}
+
+/*
+ * An overlay remembers that there was nothing, and shows what the host has made
+ * under that name as soon as it forgets it: whenever the kernel needs memory, or
+ * is asked to configure the file system anew, with nothing changed.
+ */
+bool sentry_refresh(const struct area *area)
+{
+	struct err ignored;
+	auto_fd int at_fd = area ? path_open_exact(AT_FDCWD, area->path, O_PATH,
+						   &ignored) : -1;
+	auto_fd int fs_fd = at_fd < 0 ? -1 :
+			    fspick(at_fd, "", FSPICK_EMPTY_PATH |
+				   FSPICK_CLOEXEC);
+
+	return fs_fd >= 0 &&
+	       fsconfig(fs_fd, FSCONFIG_CMD_RECONFIGURE, NULL, NULL, 0) == 0;
+}
+
+static int not_there(const struct sentry_place *at, const struct err *e)
+{
+	return at->held && (e->code == ENOENT || e->code == ENOTDIR) ?
+		       SENTRY_UNSEEN : SENTRY_NOTHING_TO_DO;
 }
 
 /* It may have lost its name since it was opened. */
 static int attach(int tree_fd, int at_fd, struct err *e)
 {
 	if (mount_attach(tree_fd, at_fd, "", e) == 0)
-		return 1;
-	return e->code == ENOENT ? 0 : -1;
+		return SENTRY_DONE;
+	return e->code == ENOENT ? SENTRY_NOTHING_TO_DO : -1;
 }
 
 static int cover_at(struct sentry_mounts *m, int at_fd, bool directory,
@@ -125,7 +149,7 @@ int sentry_cover(struct sentry_mounts *m, const struct sentry_place *at,
 	auto_fd int fd = open_place(at, &stx, e);
 
 	if (fd < 0)
-		return e->kind ? -1 : 0;
+		return e->kind ? -1 : not_there(at, e);
 	if (count(m, at->path, e) < 0)
 		return -1;
 	return cover_at(m, fd, S_ISDIR(stx.stx_mode), e);
@@ -149,7 +173,7 @@ int sentry_guard(struct sentry_mounts *m, const struct sentry_place *at,
 	int done;
 
 	if (fd < 0)
-		return e->kind ? -1 : 0;
+		return e->kind ? -1 : not_there(at, e);
 	done = is_read_only(fd, e);
 	if (done)
 		return done < 0 ? -1 : 0;

@@ -62,6 +62,7 @@ struct sentry_dir {
 	uint64_t dev, ino;
 	uint8_t look;
 	bool queued;
+	bool waiting;		/* to be looked through again, later */
 	char *name;		/* owned; of a root its whole path */
 };
 
@@ -72,6 +73,7 @@ struct sentry_tree {
 	uint32_t n, cap, free;
 	uint32_t *buckets;
 	uint32_t buckets_n, watched;
+	bool waits;		/* one of them does */
 	uint32_t first, last;	/* of the queue: to be looked through */
 };
 
@@ -82,6 +84,9 @@ must_check int sentry_tree_add(struct sentry_tree *t, int fd, uint32_t parent,
 			       struct sv name, unsigned look, struct err *e);
 /* The next of the queue, or 0. */
 uint32_t sentry_tree_take(struct sentry_tree *t);
+/* Into the queue with it, when sentry_tree_resume() says so. */
+void sentry_tree_wait(struct sentry_tree *t, uint32_t dir);
+void sentry_tree_resume(struct sentry_tree *t);
 /* The trees' roots into the queue: all is to be looked through. */
 void sentry_tree_all(struct sentry_tree *t);
 /* Which is watched by that, or 0. */
@@ -107,9 +112,14 @@ struct sentry_place {
 	struct path_identity identity;	/* out here */
 	bool held;		/* an overlay's: numbers are others inside */
 };
-/* 1: it is covered now; 0: it was, or it is not there (any more). */
+/* SENTRY_DONE: it is covered now.  SENTRY_NOTHING_TO_DO: it was, or it is not there
+ * (any more).  SENTRY_UNSEEN: an overlay does not show it, yet. */
+enum { SENTRY_NOTHING_TO_DO = 0, SENTRY_DONE, SENTRY_UNSEEN };
 must_check int sentry_cover(struct sentry_mounts *m,
 			    const struct sentry_place *at, struct err *e);
+/* The overlay of that tree forgets what it remembers; false: it could not be
+ * made to. */
+bool sentry_refresh(const struct area *area);
 /* Is that what is seen inside under this name? */
 must_check int sentry_is_shown(const struct sentry_place *at, struct err *e);
 must_check int sentry_guard(struct sentry_mounts *m,
@@ -122,10 +132,15 @@ must_check int sentry_follow(const struct sentry_mounts *m, struct sv path,
 
 /* -- sentry_sockets.c -- */
 
-/* In the sandbox's network: what the next one asks. */
-must_check int sentry_sockets_open(struct err *e);
-/* Is that file a socket of a process inside? */
-bool sentry_is_bound_inside(int sockets_fd, const struct path_identity *file);
+struct sentry_sockets {
+	int list_fd, probe_fd;	/* owned */
+};
+/* In the sandbox's network. */
+must_check int sentry_sockets_open(struct sentry_sockets *s, struct err *e);
+/* Is that file, which has this name in dir_fd, a socket that leads to somebody
+ * who is not inside? */
+bool sentry_leads_out(const struct sentry_sockets *s, int dir_fd,
+		      const char *name, const struct path_identity *file);
 
 /* -- sentry_enter.c -- */
 

@@ -3,33 +3,41 @@
  * Whose is a socket that has appeared?  Its file says nothing: the agent has the
  * ids of the user.  But a socket belongs to the network in which it was made, and
  * the kernel lists those of the sandbox's with the files that they are bound to.
- * What is not among them is the host's.
+ * What is not among them is the host's, or nobody's any more: a file whose socket
+ * was closed never leads to one again.
  */
 #include "sentry_parts.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 #include <linux/sock_diag.h>
 #include <linux/unix_diag.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "own.h"
 
-enum { ANSWER_BYTES = 32 << 10 };
+enum { ANSWER_BYTES = 32 << 10, SYNC_BYTES = 1024 };
 
 struct question {
 	struct nlmsghdr head;
 	struct unix_diag_req body;
 };
 
-int sentry_sockets_open(struct err *e)
+int sentry_sockets_open(struct sentry_sockets *s, struct err *e)
 {
-	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
-
-	return fd < 0 ? err_sys(e, "make a socket that lists sockets") : fd;
+	s->list_fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC,
+			    NETLINK_SOCK_DIAG);
+	s->probe_fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC |
+			     SOCK_NONBLOCK, 0);
+	if (s->list_fd < 0 || s->probe_fd < 0)
+		return err_sys(e, "make sockets that ask about sockets");
+	return 0;
 }
 
 /* As the kernel writes it down: its own form of a device, 32 bits of the inode. */
@@ -75,7 +83,7 @@ static int take(int fd, const struct path_identity *file, bool *found)
 	return 1;
 }
 
-bool sentry_is_bound_inside(int sockets_fd, const struct path_identity *file)
+static bool is_bound_inside(int list_fd, const struct path_identity *file)
 {
 	static const struct question q = {
 		.head = {
@@ -91,9 +99,41 @@ bool sentry_is_bound_inside(int sockets_fd, const struct path_identity *file)
 	bool found = false;
 
 	/* Not to be asked is to know of none. */
-	if (send(sockets_fd, &q, sizeof q, 0) != sizeof q)
+	if (send(list_fd, &q, sizeof q, 0) != sizeof q)
 		return false;
-	while (take(sockets_fd, file, &found) > 0)
+	while (take(list_fd, file, &found) > 0)
 		;
 	return found;
+}
+
+/* A datagram socket is told of no connection, and another kind is said to be one
+ * (EPROTOTYPE).  Where the name is too long, or it may not be asked, it is. */
+static bool is_bound(int probe_fd, int dir_fd, const char *name)
+{
+	struct sockaddr_un at = { .sun_family = AF_UNIX };
+
+	if (strlen(name) >= sizeof at.sun_path || fchdir(dir_fd) < 0)
+		return true;
+	memcpy(at.sun_path, name, strlen(name));
+	return connect(probe_fd, (const struct sockaddr *)&at, sizeof at) == 0 ||
+	       (errno != ECONNREFUSED && errno != ENOENT);
+}
+
+/* bind() has the directory locked from when there is a file until the socket is
+ * known to be bound to it; reading it waits for that. */
+static void await_bind(int dir_fd)
+{
+	auto_fd int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	char room[SYNC_BYTES];
+
+	if (fd >= 0)
+		(void)syscall(SYS_getdents64, fd, room, sizeof room);
+}
+
+bool sentry_leads_out(const struct sentry_sockets *s, int dir_fd,
+		      const char *name, const struct path_identity *file)
+{
+	await_bind(dir_fd);
+	return !is_bound_inside(s->list_fd, file) &&
+	       is_bound(s->probe_fd, dir_fd, name);
 }

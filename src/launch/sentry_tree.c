@@ -87,6 +87,23 @@ static void push(struct sentry_tree *t, uint32_t dir)
 	t->last = dir;
 }
 
+void sentry_tree_wait(struct sentry_tree *t, uint32_t dir)
+{
+	t->v[dir].waiting = t->waits = true;
+}
+
+void sentry_tree_resume(struct sentry_tree *t)
+{
+	if (!t->waits)
+		return;
+	t->waits = false;
+	for (uint32_t i = 1; i < t->n; i++) {
+		if (t->v[i].waiting)
+			push(t, i);
+		t->v[i].waiting = false;
+	}
+}
+
 /* Nobody needs it any more, and perhaps its parent neither. */
 static void release(struct sentry_tree *t, uint32_t at)
 {

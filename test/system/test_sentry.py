@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from conftest import PROGRAM, eventually, listen_at, ours
+from conftest import eventually, listen_at, needs_overlay, ours
 
 HIDE = ["--write", ".", "--hide", "**/*.pem", "--hide", "secrets"]
 
@@ -235,6 +235,29 @@ def test_sockets_of_the_hosts_and_the_agents(stockade, inside, flags):
     assert agent.end() == (0, "")
     for one in (old, *new):
         one.close()
+
+
+@needs_overlay
+def test_what_appears_below_an_overlay(stockade, inside):
+    (stockade.cwd / "sub").mkdir()
+    agent = inside(*HIDE, "--policy", stockade.policy("workspace overlay"))
+    assert agent.stands()
+    # An overlay remembers that there was nothing.
+    for name in ("asked.pem", "secrets/key", "asked"):
+        assert agent(f"read('{name}')") == "E No such file or directory"
+    assert agent("write('own.pem')") == "written"
+    for name in ("asked.pem", "new.pem", "sub/new.pem", "asked", "new",
+                 "sub/.envrc"):
+        (stockade.cwd / name).write_text("host's")
+    (stockade.cwd / "secrets").mkdir()
+    (stockade.cwd / "secrets" / "key").write_text("host's")
+    for name in ("new.pem", "sub/new.pem", "asked.pem", "secrets/key"):
+        agent.becomes(f"read('{name}')", DENIED)
+    agent.becomes("add('sub/.envrc')", READ_ONLY)
+    assert agent("read('sub/.envrc')") == "host's"
+    assert agent("read('new')") == "host's"
+    assert agent("read('own.pem')") == "agent"
+    assert agent.end()[0] == 0
 
 
 def test_when_the_sentry_is_gone_the_run_ends(stockade, inside):
