@@ -490,6 +490,7 @@ static int run(struct run *r, char **argv, struct err *e)
 	if (rc < 0)
 		return -1;
 	tell_denials(r);
+	run_sentry_tell(&r->sentry, r->record.id);
 	if (hint.n && buf_cstr(&hint))
 		complain("", hint.p, false);
 	/* What an overlay holds is named by `apply`. */

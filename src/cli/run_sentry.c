@@ -3,6 +3,7 @@
 #include "run_sentry.h"
 
 #include <signal.h>
+#include <stdio.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -53,8 +54,10 @@ static int take(struct run_sentry *s, const struct sentry_event *ev)
 	case SENTRY_COVERED:
 	case SENTRY_GUARDED:
 		if (record_appeared(s->warden, ev->path, ev->rule,
-				    ev->kind == SENTRY_GUARDED, &e) == 0)
+				    ev->kind == SENTRY_GUARDED, &e) == 0) {
+			s->appeared++;
 			return 0;
+		}
 		fail(s, e.msg);
 		return 1;
 	case SENTRY_UNWATCHED:
@@ -63,8 +66,7 @@ static int take(struct run_sentry *s, const struct sentry_event *ev)
 			fail(s, e.msg);
 			return 1;
 		}
-		complain("what appears on the host is not guarded everywhere: ",
-			 ev->why.msg, true);
+		s->unwatched = ev->why;
 		return 0;
 	case SENTRY_FAILED:
 		fail(s, ev->why.msg);
@@ -130,6 +132,19 @@ void run_sentry_end(struct run_sentry *s)
 		return;
 	loop_disarm(s->loop, &s->timer);
 	loop_forget(s->loop, &s->notes);
+}
+
+void run_sentry_tell(const struct run_sentry *s, const char *run)
+{
+	if (!isatty(STDERR_FILENO))
+		return;
+	if (s->unwatched.kind)
+		complain("what appeared on the host was not guarded everywhere: ",
+			 s->unwatched.msg, false);
+	if (s->appeared)
+		(void)fprintf(stderr, "stockade: %u of the host's files that "
+			      "appeared were hidden or made read-only inside: "
+			      "`stockade log %s` has all\n", s->appeared, run);
 }
 
 void run_sentry_close(struct run_sentry *s)

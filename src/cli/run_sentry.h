@@ -24,6 +24,8 @@ struct run_sentry {
 	void (*over)(void *ctx);
 	void *ctx;
 
+	unsigned appeared;	/* things that were hidden or guarded */
+	struct err unwatched;	/* kind 0: all is watched */
 	struct timer timer;
 	struct watch notes;
 	int note_fd, pidfd;	/* owned; -1: there is none */
@@ -43,6 +45,8 @@ void run_sentry_begin(struct run_sentry *s);
 void run_sentry_start(struct run_sentry *s, int space_fd[SANDBOX_SPACES_N]);
 /* The command has ended: no event comes from now on. */
 void run_sentry_end(struct run_sentry *s);
+/* To a person, at the end; run is its name. */
+void run_sentry_tell(const struct run_sentry *s, const char *run);
 /* It is gone.  Accepts one that is not there. */
 void run_sentry_close(struct run_sentry *s);
 

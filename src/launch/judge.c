@@ -10,6 +10,7 @@
 #include "area.h"
 #include "buf.h"
 #include "control.h"
+#include "kept.h"
 #include "loop.h"
 #include "own.h"
 
@@ -152,6 +153,15 @@ int judge_part(struct judge *j, struct sv from, struct sv to, struct sv below,
 	memcpy(path, to.p, to.n);
 	memcpy(path + to.n, below.p, below.n);
 	return decide(j, &asked, sv_of(path, to.n + below.n), tree);
+}
+
+bool judge_is_kept(const struct judge *j, const struct descent *d)
+{
+	char room[2 * PATH_MAX];
+	struct sv path;
+
+	return d->there && S_ISDIR(d->st.st_mode) &&
+	       (judge_path(d, room, &path) || kept_below(j->plan->kept, path));
 }
 
 int judge_move(const struct judge *j, const struct descent *from,

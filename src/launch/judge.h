@@ -32,6 +32,8 @@ must_check int judge_path(const struct descent *d, char room[2 * PATH_MAX],
 			  struct sv *ret);
 /* tree as in creation.h. */
 must_check int judge_name(struct judge *j, const struct descent *d, bool tree);
+/* A directory with something below that has been guarded meanwhile (kept.h). */
+bool judge_is_kept(const struct judge *j, const struct descent *d);
 /* A directory's new place: what would be taken out of where all names are free
  * is copied instead, name by name. */
 must_check int judge_move(const struct judge *j, const struct descent *from,

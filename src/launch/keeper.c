@@ -145,6 +145,9 @@ static int serve_rename(struct errand *r, const struct ends *at)
 		error = judge_name(r->judge, &from, is_tree(&to));
 	if (!error && plain_is_reserved(&from))
 		error = EACCES;
+	if (!error && (judge_is_kept(r->judge, &from) ||
+		       (exchange && judge_is_kept(r->judge, &to))))
+		error = EBUSY;
 	if (!error)
 		error = judge_move(r->judge, &from, &to);
 	if (!error && exchange)

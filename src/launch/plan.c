@@ -15,6 +15,7 @@
 
 #include "area.h"
 #include "devices.h"
+#include "kept.h"
 #include "made.h"
 #include "own.h"
 #include "process.h"
@@ -210,7 +211,8 @@ static void keep_seen(struct builder *b)
 	/* Pages of it are there when they are written. */
 	if (b->plan->creation_n) {
 		b->plan->made = arena_make(b->arena, struct made_log);
-		b->full |= !b->plan->made;
+		b->plan->kept = arena_make(b->arena, struct kept);
+		b->full |= !b->plan->made || !b->plan->kept;
 	}
 	*seen = *b;
 	seen->in = NULL;	/* the caller's, who may be done with it */

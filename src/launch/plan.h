@@ -140,6 +140,7 @@ struct creation_rule {
 };
 
 struct builder;
+struct kept;
 struct made_log;
 
 struct plan {
@@ -160,7 +161,9 @@ struct plan {
 	 * that can be written. */
 	struct creation_rule *creation;
 	size_t creation_n, creation_cap;
-	struct made_log *made;		/* pid 1 writes it; with rules only */
+	/* With rules only, and written while the command runs: */
+	struct made_log *made;		/* by pid 1 */
+	struct kept *kept;		/* by the sentry */
 	struct sv *lifted;		/* by a `write` of just that path */
 	size_t lifted_n, lifted_cap;
 

@@ -27,11 +27,13 @@
 #include "control.h"
 #include "dir.h"
 #include "dotfiles.h"
+#include "kept.h"
 #include "loop.h"
 #include "made.h"
 #include "own.h"
 
-enum { EVENTS_BYTES = 64 << 10, AGAIN_MS = 200 };
+enum { EVENTS_BYTES = 64 << 10, AGAIN_MS = 200,
+       SHOWN_MAX = 200 };
 
 struct sentry {
 	const struct builder *b;
@@ -84,6 +86,12 @@ static int open_host(const struct sentry *s, struct sv path, int flags,
 			       O_NOFOLLOW | O_NONBLOCK, e);
 }
 
+/* What is not opened for that reason is there. */
+static bool is_exhausted(int code)
+{
+	return code == EMFILE || code == ENFILE || code == ENOMEM;
+}
+
 /* The directory as it is called, if it still is; -1 with e->kind 0 if not. */
 static int open_dir(struct sentry *s, uint32_t at, struct sv path,
 		    struct err *e)
@@ -92,6 +100,8 @@ static int open_dir(struct sentry *s, uint32_t at, struct sv path,
 					    e) : -1;
 	struct path_identity now;
 
+	if (path.n && fd < 0 && is_exhausted(e->code))
+		return -1;
 	if (fd < 0 || path_identify(fd, &now, e) < 0 ||
 	    now.dev != s->tree.v[at].dev || now.ino != s->tree.v[at].ino) {
 		e->kind = ERR_NONE;
@@ -103,7 +113,7 @@ static int open_dir(struct sentry *s, uint32_t at, struct sv path,
 /* There are more directories than the kernel watches for this user. */
 static int too_many(struct sentry *s, struct sv path, struct err *e)
 {
-	if (e->code != ENOSPC && e->code != ENOMEM)
+	if (e->code != ENOSPC)
 		return -1;
 	(void)err_kind(e, ERR_LIMIT, "%.*s: there are more directories than "
 		       "can be watched (fs.inotify.max_user_watches)",
@@ -112,6 +122,23 @@ static int too_many(struct sentry *s, struct sv path, struct err *e)
 		return -1;
 	if (!s->told_unwatched)
 		tell(s, CONTROL_UNWATCHED, e);
+	s->told_unwatched = true;
+	return 0;
+}
+
+/* No statement says what has to be hidden or guarded: then a machine that has no
+ * more watches to give does not end the run. */
+static int begin_watching(struct sentry *s, struct err *e)
+{
+	unsigned look;
+
+	if (sentry_tree_open(&s->tree, e) == 0)
+		return 0;
+	for (size_t i = 0; i < s->b->areas_n; i++)
+		if (sentry_watches(s->b, &s->b->areas[i], &look) &&
+		    sentry_must_see(s->b, s->b->areas[i].path))
+			return -1;
+	tell(s, CONTROL_UNWATCHED, e);
 	s->told_unwatched = true;
 	return 0;
 }
@@ -126,6 +153,11 @@ static int mount_on(struct sentry *s, bool guards,
 	if (rc == SENTRY_UNSEEN && sentry_refresh(areas_find(s->b, place->path)))
 		rc = guards ? sentry_guard(&s->mounts, place, e) :
 			      sentry_cover(&s->mounts, place, e);
+	/* Before it is told: nothing above it is renamed any more. */
+	if (rc == SENTRY_DONE && guards && !kept_add(s->b->plan->kept,
+						     place->path))
+		return err_kind(e, ERR_LIMIT, "%.*s: too many names that are "
+				"guarded have appeared", SV_FMT(place->path));
 	if (rc == SENTRY_DONE)
 		tell_path(s, guards ? CONTROL_GUARDED : CONTROL_COVERED,
 			  place->path, why);
@@ -145,6 +177,8 @@ static int go_below(struct sentry *s, int dir_fd, uint32_t parent,
 	if (fd < 0 && (errno == EACCES || errno == EPERM))
 		return mount_on(s, false, place,
 				SV("an unreadable directory"), e);
+	if (fd < 0 && is_exhausted(errno))
+		return err_sys(e, "open %.*s", SV_FMT(n->path));
 	/* Gone, or its file system is, and with it what it had. */
 	if (fd < 0)
 		return 0;
@@ -253,6 +287,11 @@ static int look_at(struct sentry *s, int dir_fd, uint32_t at, const char *name,
 	place.path = sv_of(path, (size_t)snprintf(path, sizeof path,
 						  "%.*s/%s", SV_FMT(dir),
 						  name));
+	/* It could be reached from a directory around it. */
+	if (place.path.n >= PATH_MAX && sentry_must_see(s->b, dir))
+		return err_kind(e, ERR_LIMIT, "%.*s has paths below that are "
+				"too long to be looked at",
+				SV_FMT(sv_head(dir, SHOWN_MAX)));
 	n = (struct sentry_name){
 		.path = place.path, .type = place.identity.type,
 		.name = sv_of(name, strlen(name)),
@@ -278,8 +317,10 @@ static int look_through(struct sentry *s, uint32_t at, struct err *e)
 	auto_dir DIR *dir = dir_take(&fd);
 	const struct dirent *d;
 
+	if (!dir && fd >= 0)
+		return err_sys(e, "read a directory");
 	if (!dir)
-		return 0;
+		return e->kind ? -1 : 0;
 	while ((d = dir_next(dir)) != NULL)
 		if (look_at(s, dirfd(dir), at, d->d_name, e) < 0)
 			return -1;
@@ -287,6 +328,12 @@ static int look_through(struct sentry *s, uint32_t at, struct err *e)
 }
 
 /* -- events -- */
+
+static void forget_last(struct sentry *s)
+{
+	s->last = 0;
+	close_fd(&s->last_fd);
+}
 
 static int on_event(struct sentry *s, const struct inotify_event *ev,
 		    struct err *e)
@@ -300,17 +347,20 @@ static int on_event(struct sentry *s, const struct inotify_event *ev,
 	}
 	if (ev->mask & IN_IGNORED) {
 		sentry_tree_ignored(&s->tree, ev->wd);
+		forget_last(s);
 		return 0;
 	}
 	if (!at || !ev->len)
 		return 0;
 	if (s->last != at) {
-		close_fd(&s->last_fd);
-		s->last = at;
+		forget_last(s);
 		s->last_fd = open_dir(s, at, sentry_tree_path(&s->tree, at,
 							      room), e);
+		if (s->last_fd < 0)
+			return e->kind ? -1 : 0;
+		s->last = at;
 	}
-	return s->last_fd < 0 ? 0 : look_at(s, s->last_fd, at, ev->name, e);
+	return look_at(s, s->last_fd, at, ev->name, e);
 }
 
 static int on_events(struct sentry *s, struct err *e)
@@ -327,8 +377,7 @@ static int on_events(struct sentry *s, struct err *e)
 			return -1;
 	}
 	/* It may have another name when the next ones come. */
-	s->last = 0;
-	close_fd(&s->last_fd);
+	forget_last(s);
 	return 0;
 }
 
@@ -388,9 +437,10 @@ static int stand(struct sentry *s, const struct sentry_post *post,
 {
 	if (sentry_enter(post, &s->host_fd, &s->mounts.links_fd, e) < 0 ||
 	    sentry_mounts_open(&s->mounts, e) < 0 ||
-	    sentry_tree_open(&s->tree, e) < 0 ||
+	    begin_watching(s, e) < 0 ||
 	    sentry_sockets_open(&s->sockets, e) < 0 ||
-	    confine_sentry(e) < 0 || watch_trees(s, e) < 0)
+	    confine_sentry(e) < 0 ||
+	    (s->tree.inotify_fd >= 0 && watch_trees(s, e) < 0))
 		return -1;
 	return serve(s, e);
 }

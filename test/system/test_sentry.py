@@ -162,6 +162,9 @@ def test_what_is_guarded_and_appears(stockade, inside):
         assert agent(f"os.mkdir('{name}/new')") == READ_ONLY
         assert agent(f"os.rename('{name}', 'other')").startswith("E ")
     assert agent("os.unlink('.envrc')").startswith("E ")
+    # Nor is a directory renamed that has it below.
+    assert agent("os.rename('sub', 'other')") == "E Device or resource busy"
+    assert agent("os.mkdir('mine') or os.rename('mine', 'other')") is None
     for name in ("sub/plain", "node_modules/p/.envrc", ".github/other"):
         assert agent(f"write('{name}')") == "written"
     # As an editor saves.
