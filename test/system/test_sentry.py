@@ -2,14 +2,14 @@
 """What appears on the host while the command runs is hidden, or read-only, as if
 it had been there at the start."""
 import os
+import shutil
 import signal
-import socket
 import subprocess
 import sys
 
 import pytest
 
-from conftest import eventually, listen_at, needs_overlay, ours
+from conftest import as_user, eventually, listen_at, needs_overlay, ours
 
 HIDE = ["--write", ".", "--hide", "**/*.pem", "--hide", "secrets"]
 
@@ -68,6 +68,11 @@ class Inside:
     def end(self):
         out, err = self.process.communicate(timeout=10)
         return self.process.returncode, err
+
+    def is_ended(self):
+        """... not by us."""
+        self.process.wait(timeout=10)
+        return self.end()
 
     def kill(self):
         self.process.kill()
@@ -263,12 +268,58 @@ def test_what_appears_below_an_overlay(stockade, inside):
     assert agent.end()[0] == 0
 
 
+# May say how much may be watched, and has no more rights when it starts.
+FEW_WATCHES = ["unshare", "-U", "-c", "--keep-caps", "sh", "-c",
+               "echo 4 > /proc/sys/user/max_inotify_watches && exec setpriv "
+               "--ambient-caps -all --inh-caps -all -- \"$@\"", "sh"]
+
+
+@as_user
+@pytest.mark.parametrize("flags", [["--hide", "**/*.pem"],
+                                   ["--guard", "**/*.pem"], []])
+def test_more_directories_than_can_be_watched(stockade, inside, flags):
+    for i in range(8):
+        (stockade.cwd / f"d{i}").mkdir()
+    why = "more directories than can be watched"
+    if flags:
+        done = subprocess.run(
+            [*FEW_WATCHES, *stockade.argv("sleep", "8", flags=[
+                "--write", ".", *flags])], cwd=stockade.cwd, text=True,
+            env=stockade.env, stderr=subprocess.PIPE, timeout=20)
+        assert done.returncode == 128 + 9 and why in done.stderr
+    else:
+        agent = inside("--write", ".", argv=FEW_WATCHES)
+        agent.stands()
+        (stockade.cwd / ".envrc").write_text("")
+        agent.becomes("add('.envrc')", READ_ONLY)
+        assert agent.end() == (0, "")
+    assert [why in record["reason"] for record in stockade.log()
+            if record["event"] == "fault"] == [True]
+
+
+@pytest.mark.skipif(shutil.which("strace") is None,
+                    reason="strace is not installed")
+@pytest.mark.parametrize("call", ["setns", "inotify_init1", 
+                                  "inotify_add_watch:error=ENOMEM"])
+def test_it_fails_closed(stockade, call):
+    name, _, how = call.partition(":")
+    done = subprocess.run(
+        ["strace", "-f", "-qq", "-o", "/dev/null", "-e",
+         f"inject={name}:{how or 'error=EMFILE'}", *stockade.argv(
+             "sh", "-c", "sleep 5; echo late > late", flags=HIDE)],
+        cwd=stockade.cwd, env=stockade.env, stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=30)
+    assert done.returncode == 128 + 9, done
+    assert "can no longer be hidden" in done.stderr
+    assert not (stockade.cwd / "late").exists()
+
+
 def test_when_the_sentry_is_gone_the_run_ends(stockade, inside):
     agent = inside(*HIDE)
     assert agent.stands()
     for pid in sentries():
         os.kill(pid, signal.SIGKILL)
-    status, err = agent.end()
+    status, err = agent.is_ended()
     assert status == 128 + 9 and "stockade-sentry) has ended" in err
     assert any(record["event"] == "fault" and record["process"] == "sentry"
                for record in stockade.log())

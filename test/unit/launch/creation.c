@@ -14,6 +14,8 @@ static struct creation_rule rules[] = {
 	{ .base = { "/ws/ci", 6 }, .tail = { "/jobs/*/run", 11 } },
 	{ .base = { "/ws/a[*]/g*", 11 }, .tail = { "/*.c", 4 } },
 	{ .tail = { "/ws/[[]id]/run", 14 } },
+	{ .base = { "/ws", 3 }, .tail = { ".git/config", 11 },
+	  .is_default = true },
 };
 static struct sv lifted[] = { { "/ws/a/.envrc", 12 }, { "/ws/x.sh", 8 } };
 static const struct plan plan = {
@@ -175,8 +177,39 @@ static void test_what_the_agent_has_made_is_its_own(void)
 	CHECK(creation_refused(&plan, SV("/ws/.claude"), true, &made));
 }
 
+/* Of a repository it counts who has made the .git. */
+static bool is_git(struct creation_made *m, struct sv path, size_t n)
+{
+	(void)m;
+	return n == 1 && sv_starts(path, SV("/ws/own/.git/"));
+}
+
+static void test_a_repository_is_its_makers(void)
+{
+	struct creation_made made = { .has = is_git };
+
+	CHECK(creation_refused(&plan, SV("/ws/his/.git/config"), false, &made));
+	CHECK(!creation_refused(&plan, SV("/ws/own/.git/config"), false, &made));
+	CHECK(!made.freed);
+	CHECK(!creation_refused(&plan, SV("/ws/his/.git"), true, &made));
+	CHECK(!refused("/ws/node_modules/x/.git/config", false));
+}
+
+static void test_how_it_is_spelled(void)
+{
+	CHECK(creation_is_exact(&rules[0], SV("/ws/a/.envrc")));
+	CHECK(!creation_is_exact(&rules[0], SV("/ws/a/.ENVRC")));
+	CHECK(creation_is_exact(&rules[2], SV("/ws/repo/.git/hooks")));
+	CHECK(!creation_is_exact(&rules[2], SV("/ws/repo/.git/hooks/x")));
+	CHECK(!creation_is_exact(&rules[2], SV("/ws/repo/.git")));
+	CHECK(creation_is_exact(&rules[3], SV("/ws/a/b.sh")));
+	CHECK(creation_is_exact(&rules[4], SV("/ws/ci/x/jobs/1/run")));
+}
+
 int main(void)
 {
+	RUN(test_a_repository_is_its_makers);
+	RUN(test_how_it_is_spelled);
 	RUN(test_a_name_at_any_depth);
 	RUN(test_two_segments_and_their_beginning);
 	RUN(test_a_whole_path_and_what_leads_to_it);
