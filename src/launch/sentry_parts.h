@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the parts of the sentry share: sentry.c listens and looks, sentry_rule.c
- * says what is to be done with a name, sentry_tree.c knows the directories that
+ * What the parts of the sentry share: sentry.c listens, sentry_look.c looks at a
+ * name, sentry_rule.c says what is to be done with it, sentry_tree.c knows the directories that
  * are watched, sentry_mount.c mounts, sentry_enter.c takes the process in.
  */
 #ifndef LAUNCH_SENTRY_PARTS_H
 #define LAUNCH_SENTRY_PARTS_H
 
+#include <errno.h>
 #include <limits.h>
 
 #include "builder.h"
+#include "control.h"
 #include "creation.h"
+#include "made.h"
 #include "sentry.h"
 
 /* -- sentry_rule.c: pure -- */
@@ -141,6 +144,45 @@ must_check int sentry_sockets_open(struct sentry_sockets *s, struct err *e);
  * who is not inside? */
 bool sentry_leads_out(const struct sentry_sockets *s, int dir_fd,
 		      const char *name, const struct path_identity *file);
+
+/* -- sentry_look.c: one name -- */
+
+struct sentry {
+	const struct builder *b;
+	int note_fd, host_fd;		/* owned */
+	struct sentry_sockets sockets;
+	struct sentry_tree tree;
+	struct sentry_mounts mounts;
+	bool told_unwatched;
+	/* Directories of the agent's own, as pid 1 says. */
+	struct creation_made made;
+	struct made agents;		/* owned */
+	size_t agents_seen;
+	/* Of the name that is looked at. */
+	uint32_t at;
+	int dir_fd;			/* borrowed */
+	/* The directory of the event before this one. */
+	uint32_t last;
+	int last_fd;			/* owned */
+};
+
+/* name, with a NUL behind it, of the directory `at`: what is to be done is done. */
+must_check int sentry_look_at(struct sentry *s, int dir_fd, uint32_t at,
+			      const char *name, struct err *e);
+/* Has the agent made the directory that is called by all but the last n names? */
+bool sentry_is_agents(struct creation_made *m, struct sv path, size_t n);
+/* path is not watched, as there are more directories than the kernel watches for
+ * this user (ENOSPC); 0 when that was told, and no statement is about it. */
+must_check int sentry_too_many(struct sentry *s, struct sv path,
+			       struct err *e);
+/* To the parent. */
+void sentry_tell(const struct sentry *s, enum control_kind kind,
+		 const struct err *why);
+/* What is not opened for that reason is there. */
+static inline bool sentry_is_exhausted(int code)
+{
+	return code == EMFILE || code == ENFILE || code == ENOMEM;
+}
 
 /* -- sentry_enter.c -- */
 

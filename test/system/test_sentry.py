@@ -299,7 +299,7 @@ def test_more_directories_than_can_be_watched(stockade, inside, flags):
 
 @pytest.mark.skipif(shutil.which("strace") is None,
                     reason="strace is not installed")
-@pytest.mark.parametrize("call", ["setns", "inotify_init1", 
+@pytest.mark.parametrize("call", ["setns", "inotify_init1",
                                   "inotify_add_watch:error=ENOMEM"])
 def test_it_fails_closed(stockade, call):
     name, _, how = call.partition(":")
