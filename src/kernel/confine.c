@@ -98,9 +98,11 @@ int confine_helper(enum confine_role role, struct err *e)
 
 int confine_sentry(struct err *e)
 {
-	const uint64_t kept = UINT64_C(1) << CAP_SYS_ADMIN |
-			      UINT64_C(1) << CAP_DAC_READ_SEARCH;
+	uint64_t kept = UINT64_C(1) << CAP_SYS_ADMIN;
 
+	/* Root of a container may be without: then it reads what it can. */
+	if (caps_have(CAP_DAC_READ_SEARCH))
+		kept |= UINT64_C(1) << CAP_DAC_READ_SEARCH;
 	if (caps_drop_others(kept, e) < 0 || no_core(e) < 0 ||
 	    seccomp_install(confine_filter(CONFINE_SENTRY), true, e) < 0)
 		return err_ctx(e, "confine the sentry");

@@ -227,7 +227,7 @@ int limits_note(struct init *in, const struct step *s, struct err *e)
 	return 0;
 }
 
-int limits_lower(const struct plan_limits *l, struct err *e)
+int limits_lower(const struct plan_limits *l, unsigned joins, struct err *e)
 {
 	if (l->by_kind[LIMIT_FILES].set &&
 	    lower(RLIMIT_NOFILE, l->by_kind[LIMIT_FILES].value, e) < 0)
@@ -235,9 +235,10 @@ int limits_lower(const struct plan_limits *l, struct err *e)
 	if (l->by_kind[LIMIT_FILE_SIZE].set &&
 	    lower(RLIMIT_FSIZE, l->by_kind[LIMIT_FILE_SIZE].value, e) < 0)
 		return -1;
-	/* pid 1 is not the agent's, and counts. */
+	/* pid 1 is not the agent's, and counts; so does an ordinary user's sentry,
+	 * until whose coming there is room for one more. */
 	if (l->by_kind[LIMIT_PROCESSES].set && l->by_rlimit)
-		return lower(RLIMIT_NPROC,
-			     l->by_kind[LIMIT_PROCESSES].value + 1, e);
+		return lower(RLIMIT_NPROC, l->by_kind[LIMIT_PROCESSES].value +
+			     1 + joins, e);
 	return 0;
 }

@@ -75,7 +75,8 @@ must_check int limits_set_io(const struct plan_limits *l,
 			     const struct limits_groups *g, struct err *e);
 
 /* In the command's process, last before it executes. */
-must_check int limits_lower(const struct plan_limits *l, struct err *e);
+must_check int limits_lower(const struct plan_limits *l, unsigned joins,
+			    struct err *e);
 
 /* Makes and sets the groups; on failure nothing of them is left. */
 must_check int limits_make(const struct plan_limits *l,

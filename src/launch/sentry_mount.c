@@ -36,6 +36,8 @@ int sentry_mounts_open(struct sentry_mounts *m, struct err *e)
 	if (mkdirat(fd, EMPTY_DIR, 0) < 0 ||
 	    mknodat(fd, EMPTY_FILE, S_IFREG, 0) < 0)
 		return err_sys(e, "make what covers are copies of");
+	if (mount_set_attrs(fd, MOUNT_ATTR_RDONLY, false, e) < 0)
+		return -1;
 	nests = mount_can_nest(e);
 	if (nests < 0)
 		return -1;

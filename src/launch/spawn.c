@@ -20,6 +20,7 @@
 #include "notify.h"
 #include "own.h"
 #include "process.h"
+#include "sentry.h"
 
 enum { STDIO_PARK = 16 };
 
@@ -30,6 +31,7 @@ struct spawn {
 	int slave_fd;
 	int keeper_fd;		/* the listener goes there; -1: there is none */
 	bool lowers;		/* its rlimits */
+	unsigned joins;		/* processes that will be in its user namespace */
 	struct err err;		/* the child's word; kind 0: executed */
 	bool set_up;		/* what failed, if anything, was execve() */
 };
@@ -90,7 +92,8 @@ static _Noreturn void child(struct spawn *s)
 	if (child_set_up(s, &s->err) == 0 &&
 	    ask_from_now_on(s, &s->err) == 0 &&
 	    /* All descriptors that we need ourselves are open. */
-	    (!s->lowers || limits_lower(&s->plan->limits, &s->err) == 0) &&
+	    (!s->lowers || limits_lower(&s->plan->limits, s->joins,
+					  &s->err) == 0) &&
 	    /* Last, for it may forbid what the others need. */
 	    confinement_narrow(s->init, &s->err) == 0) {
 		s->set_up = true;
@@ -160,6 +163,7 @@ int spawn_command(struct init *in, const struct step *s, struct err *e)
 		.init = in, .plan = in->plan, .stdio_fd = in->stdio_fd,
 		.slave_fd = in->pty.slave, .keeper_fd = in->keeper_fd[1],
 		.lowers = in->lowers,
+		.joins = !in->plan->as_root && sentry_is_asked(in->plan),
 	};
 
 	(void)s;

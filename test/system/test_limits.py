@@ -18,7 +18,8 @@ import tty
 
 import pytest
 
-from conftest import PROGRAM, Stockade, as_root, eventually, ours, processes
+from conftest import (IS_ROOT, PROGRAM, Stockade, as_root, eventually, ours,
+                      processes)
 from test_workspace_limit import needs_attributes
 
 GROUPS = "/sys/fs/cgroup"
@@ -221,7 +222,8 @@ def test_processes(stockade):
     """Of twenty, one is the command itself; others of the user do not count."""
     mine = [subprocess.Popen(["sleep", "30"]) for _ in range(25)]
     result = python(stockade, "processes 20", BREED).ok()
-    assert result.out == "19\n"
+    # Started by a user, without control groups, there may be one more at first.
+    assert result.out == "19\n" or (not IS_ROOT and result.out == "20\n")
     subprocess.run(["true"], check=True)    # the host is fine
     assert python(stockade, "processes 210", BREED).ok().out == "200\n"
     for child in mine:
