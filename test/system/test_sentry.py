@@ -268,6 +268,59 @@ def test_what_appears_below_an_overlay(stockade, inside):
     assert agent.end()[0] == 0
 
 
+RENAMES = r"""
+import os, sys, time
+print("up", flush=True)
+end, denied, seen = time.monotonic() + 8, 0, 0
+a, b = "d", "e"
+while time.monotonic() < end and denied < 50:
+    os.rename(a, b)
+    a, b = b, a
+    try:
+        seen += open(a + "/x.pem").read() == "secret"
+        denied = 0
+    except FileNotFoundError:
+        pass
+    except PermissionError:
+        denied += 1
+print(denied, flush=True)
+"""
+
+
+def test_what_appears_where_the_agent_renames_all_the_time(stockade):
+    (stockade.cwd / "d").mkdir()
+    folder = os.open(stockade.cwd / "d", os.O_RDONLY)
+    run = stockade.start("/usr/bin/python3", "-c", RENAMES, flags=HIDE)
+    assert run.stdout.readline() == b"up\n"
+    eventually(sentries, 2)
+    os.mkdir("new", dir_fd=folder)
+    file = os.open("x.pem", os.O_CREAT | os.O_WRONLY, dir_fd=folder)
+    os.write(file, b"secret")
+    os.close(file)
+    os.close(folder)
+    out, err = run.communicate(timeout=20)
+    assert (run.returncode, out, err) == (0, b"50\n", b"")
+
+
+def test_when_events_were_lost_all_is_looked_through(stockade, inside):
+    with open("/proc/sys/fs/inotify/max_queued_events") as file:
+        most = int(file.read())
+    (stockade.cwd / "sub").mkdir()
+    agent = inside(*HIDE)
+    assert agent.stands() and agent("see('.')") == ["sub"]
+    pid, = sentries()
+    os.kill(pid, signal.SIGSTOP)
+    names = [str(stockade.cwd / "sub" / name) for name in "ab"]
+    open(names[0], "w").close()
+    for i in range(most + 10):      # the same twice in a row is one
+        os.rename(names[i % 2], names[1 - i % 2])
+    (stockade.cwd / "sub" / "new.pem").write_text("secret")
+    assert agent("read('sub/new.pem')") == "secret"
+    os.kill(pid, signal.SIGCONT)
+    agent.becomes("read('sub/new.pem')", DENIED)
+    assert agent.end() == (0, "")
+
+
 # May say how much may be watched, and has no more rights when it starts.
 FEW_WATCHES = ["unshare", "-U", "-c", "--keep-caps", "sh", "-c",
                "echo 4 > /proc/sys/user/max_inotify_watches && exec setpriv "
