@@ -155,13 +155,24 @@ int judge_part(struct judge *j, struct sv from, struct sv to, struct sv below,
 	return decide(j, &asked, sv_of(path, to.n + below.n), tree);
 }
 
+/* The kernel takes the mount away when the host removes what it is on. */
+static bool is_mounted(const char *path)
+{
+	struct statx stx;
+
+	return statx(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT,
+		     STATX_TYPE, &stx) == 0 &&
+	       stx.stx_attributes & STATX_ATTR_MOUNT_ROOT;
+}
+
 bool judge_is_kept(const struct judge *j, const struct descent *d)
 {
 	char room[2 * PATH_MAX];
 	struct sv path;
 
 	return d->there && S_ISDIR(d->st.st_mode) &&
-	       (judge_path(d, room, &path) || kept_below(j->plan->kept, path));
+	       (judge_path(d, room, &path) || kept_below(j->plan->kept, path,
+							is_mounted));
 }
 
 int judge_move(const struct judge *j, const struct descent *from,

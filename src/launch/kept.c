@@ -19,7 +19,8 @@ bool kept_add(struct kept *k, struct sv path)
 	return true;
 }
 
-bool kept_below(const struct kept *k, struct sv dir)
+bool kept_below(const struct kept *k, struct sv dir,
+		bool (*is_still)(const char *path))
 {
 	struct sv rest;
 
@@ -30,7 +31,7 @@ bool kept_below(const struct kept *k, struct sv dir)
 	while (rest.n) {
 		const struct sv path = sv_head(rest, sv_find(rest, '\0'));
 
-		if (area_strictly_contains(dir, path))
+		if (area_strictly_contains(dir, path) && is_still(path.p))
 			return true;
 		rest = sv_from(rest, path.n + 1);
 	}

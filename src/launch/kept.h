@@ -24,7 +24,9 @@ struct kept {
 
 /* False: there is no room. */
 bool kept_add(struct kept *k, struct sv path);
-/* Is one of them below dir?  k may be NULL. */
-bool kept_below(const struct kept *k, struct sv dir);
+/* Is one of them below dir, of which is_still() says that it is one yet?  k may be
+ * NULL. */
+bool kept_below(const struct kept *k, struct sv dir,
+		bool (*is_still)(const char *path));
 
 #endif

@@ -25,9 +25,10 @@
 #include "confine.h"
 #include "control.h"
 #include "dir.h"
+#include "io.h"
 #include "own.h"
 
-enum { EVENTS_BYTES = 64 << 10, AGAIN_MS = 200 };
+enum { EVENTS_BYTES = 64 << 10, AGAIN_MS = 200, MOST_DIRS = 65536 };
 
 /* -- directories -- */
 
@@ -160,8 +161,7 @@ static int watch_trees(struct sentry *s, struct err *e)
 			continue;
 		if (area_check(area, fd, e) < 0)
 			return -1;
-		if (sentry_tree_add(&s->tree, fd, 0, area->path, look, e) < 0 &&
-		    sentry_too_many(s, area->path, e) < 0)
+		if (sentry_watch(s, fd, 0, area->path, area->path, look, e) < 0)
 			return -1;
 	}
 	return 0;
@@ -196,9 +196,28 @@ static int serve(struct sentry *s, struct err *e)
 	}
 }
 
+/* Half of what the user may watch, and no more than take some 64 MB of the
+ * kernel's memory. */
+static uint32_t most_directories(void)
+{
+	auto_buf struct buf text = buf_new(64);
+	struct err ignored;
+	struct sv number;
+	uint64_t n;
+
+	if (io_read_file(AT_FDCWD, "/proc/sys/fs/inotify/max_user_watches",
+			 &text, &ignored) < 0)
+		return MOST_DIRS;
+	number = buf_sv(&text);
+	number = sv_head(number, sv_find(number, '\n'));
+	return sv_to_u64(number, UINT32_MAX, &n) && n / 2 < MOST_DIRS ?
+		       (uint32_t)n / 2 : MOST_DIRS;
+}
+
 static int stand(struct sentry *s, const struct sentry_post *post,
 		 struct err *e)
 {
+	s->most = most_directories();
 	if (sentry_enter(post, &s->host_fd, &s->mounts.links_fd, e) < 0 ||
 	    sentry_mounts_open(&s->mounts, e) < 0 ||
 	    begin_watching(s, e) < 0 ||

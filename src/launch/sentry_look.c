@@ -39,7 +39,7 @@ static void tell_path(const struct sentry *s, enum control_kind kind,
 }
 
 /* There are more directories than the kernel watches for this user. */
-int sentry_too_many(struct sentry *s, struct sv path, struct err *e)
+static int too_many(struct sentry *s, struct sv path, struct err *e)
 {
 	if (e->code != ENOSPC)
 		return -1;
@@ -54,6 +54,14 @@ int sentry_too_many(struct sentry *s, struct sv path, struct err *e)
 	return 0;
 }
 
+/* The user's other programs have to watch something as well. */
+int sentry_watch(struct sentry *s, int fd, uint32_t parent, struct sv name,
+		 struct sv path, unsigned look, struct err *e)
+{
+	s->tree.max = sentry_must_see(s->b, path) ? UINT32_MAX : s->most;
+	return sentry_tree_add(&s->tree, fd, parent, name, look, e) < 0 ?
+		       too_many(s, path, e) : 0;
+}
 
 static int mount_on(struct sentry *s, bool guards,
 		    const struct sentry_place *place, struct sv why,
@@ -98,8 +106,7 @@ static int go_below(struct sentry *s, int dir_fd, uint32_t parent,
 		return -1;
 	if (!path_same(&now, &place->identity))
 		return 0;
-	return sentry_tree_add(&s->tree, fd, parent, n->name, look, e) < 0 ?
-		       sentry_too_many(s, n->path, e) : 0;
+	return sentry_watch(s, fd, parent, n->name, n->path, look, e);
 }
 
 /* creation.h asks: by descriptors, as pid 1 does (judge.c). */

@@ -76,6 +76,7 @@ struct sentry_tree {
 	uint32_t n, cap, free;
 	uint32_t *buckets;
 	uint32_t buckets_n, watched;
+	uint32_t max;		/* set by the caller: no more are watched */
 	bool waits;		/* one of them does */
 	uint32_t first, last;	/* of the queue: to be looked through */
 };
@@ -154,6 +155,7 @@ struct sentry {
 	struct sentry_tree tree;
 	struct sentry_mounts mounts;
 	bool told_unwatched;
+	uint32_t most;		/* directories, where no statement is about them */
 	/* Directories of the agent's own, as pid 1 says. */
 	struct creation_made made;
 	struct made agents;		/* owned */
@@ -171,10 +173,11 @@ must_check int sentry_look_at(struct sentry *s, int dir_fd, uint32_t at,
 			      const char *name, struct err *e);
 /* Has the agent made the directory that is called by all but the last n names? */
 bool sentry_is_agents(struct creation_made *m, struct sv path, size_t n);
-/* path is not watched, as there are more directories than the kernel watches for
- * this user (ENOSPC); 0 when that was told, and no statement is about it. */
-must_check int sentry_too_many(struct sentry *s, struct sv path,
-			       struct err *e);
+/* Watches a directory.  0 as well when there are more than the kernel watches for
+ * this user, no statement is about this one, and that was told. */
+must_check int sentry_watch(struct sentry *s, int fd, uint32_t parent,
+			    struct sv name, struct sv path, unsigned look,
+			    struct err *e);
 /* To the parent. */
 void sentry_tell(const struct sentry *s, enum control_kind kind,
 		 const struct err *why);

@@ -22,7 +22,7 @@ enum { DIRS_FIRST = 256, PATH_NAMES_MAX = PATH_MAX / 2 };
 
 int sentry_tree_open(struct sentry_tree *t, struct err *e)
 {
-	*t = (struct sentry_tree){ .n = 1 };
+	*t = (struct sentry_tree){ .n = 1, .max = UINT32_MAX };
 	t->inotify_fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
 	if (t->inotify_fd < 0)
 		return err_sys(e, "make an inotify instance "
@@ -211,6 +211,11 @@ int sentry_tree_add(struct sentry_tree *t, int fd, uint32_t parent,
 	if (wd < 0)
 		return err_sys(e, "watch a directory");
 	at = sentry_tree_find(t, wd);
+	if (!at && t->watched >= t->max) {
+		(void)inotify_rm_watch(t->inotify_fd, wd);
+		errno = ENOSPC;
+		return err_sys(e, "watch a directory");
+	}
 	if (!at && new_watch(t, wd, &at, e) < 0)
 		return -1;
 	if (place(t, at, parent, name, e) < 0)

@@ -185,15 +185,22 @@ static void test_directories_keep_their_place(void)
 	free(t.buckets);
 }
 
+static bool is_still(const char *path)
+{
+	return strcmp(path, "/ws/gone/x") != 0;
+}
+
 static void test_what_is_kept(void)
 {
 	struct kept *k = calloc(1, sizeof *k);
 
-	CHECK(k && !kept_below(k, SV("/")) && !kept_below(NULL, SV("/")));
+	CHECK(k && !kept_below(k, SV("/"), is_still) && !kept_below(NULL, SV("/"), is_still));
 	CHECK(kept_add(k, SV("/ws/a/.envrc")) && kept_add(k, SV("/ws/b/x")));
-	CHECK(kept_below(k, SV("/ws")) && kept_below(k, SV("/ws/a")));
-	CHECK(kept_below(k, SV("/ws/b")) && !kept_below(k, SV("/ws/b/x")));
-	CHECK(!kept_below(k, SV("/ws/c")));
+	CHECK(kept_below(k, SV("/ws"), is_still) && kept_below(k, SV("/ws/a"), is_still));
+	CHECK(kept_below(k, SV("/ws/b"), is_still) && !kept_below(k, SV("/ws/b/x"), is_still));
+	CHECK(!kept_below(k, SV("/ws/c"), is_still));
+	CHECK(kept_add(k, SV("/ws/gone/x")));
+	CHECK(!kept_below(k, SV("/ws/gone"), is_still));
 	k->n = KEPT_BYTES - 3;
 	CHECK(!kept_add(k, SV("/ws/c/x")));
 	free(k);
