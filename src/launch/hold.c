@@ -9,8 +9,9 @@
  * covered again, as pid 1 has given up what that takes; so the run ends.
  *
  * The kernel says through mountinfo that mounts have changed; here nothing else
- * changes them.  A covered file that is gone hides nothing any more: what has
- * its name later appeared after the launch.
+ * changes them but the sentry, which only adds (sentry.h).  A covered file that
+ * is gone hides nothing any more: what has its name later appeared after the
+ * launch, and is the sentry's to cover.
  */
 #include "init.h"
 

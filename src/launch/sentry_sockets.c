@@ -41,11 +41,11 @@ int sentry_sockets_open(struct sentry_sockets *s, struct err *e)
 }
 
 /* As the kernel writes it down: its own form of a device, 32 bits of the inode. */
-static bool is_bound_to(const struct nlmsghdr *head,
+static bool is_bound_to(struct nlmsghdr *head,
 			const struct path_identity *file)
 {
-	const struct unix_diag_msg *msg = NLMSG_DATA(head);
-	const struct rtattr *attr = (const void *)(msg + 1);
+	struct unix_diag_msg *msg = NLMSG_DATA(head);
+	struct rtattr *attr = (void *)(msg + 1);
 	size_t left = head->nlmsg_len - NLMSG_LENGTH(sizeof *msg);
 	const uint32_t dev = (uint32_t)(major(file->dev) << 20 |
 					minor(file->dev));
@@ -69,7 +69,7 @@ static int take(int fd, const struct path_identity *file, bool *found)
 {
 	static _Alignas(struct nlmsghdr) char bytes[ANSWER_BYTES];
 	const ssize_t got = recv(fd, bytes, sizeof bytes, 0);
-	const struct nlmsghdr *head = (const void *)bytes;
+	struct nlmsghdr *head = (void *)bytes;
 	size_t n = got < 0 ? 0 : (size_t)got;
 
 	if (got <= 0)
