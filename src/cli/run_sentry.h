@@ -26,6 +26,7 @@ struct run_sentry {
 
 	unsigned appeared;	/* things that were hidden or guarded */
 	struct err unwatched;	/* kind 0: all is watched */
+	uint64_t since_ms;	/* ... it has been at a name, when last looked */
 	struct timer timer;
 	struct watch notes;
 	int note_fd, pidfd;	/* owned; -1: there is none */

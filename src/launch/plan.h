@@ -181,6 +181,7 @@ struct plan {
 	/* What the host was looked at by, for who goes on looking (sentry.h);
 	 * nobody adds to it. */
 	const struct builder *seen;
+	_Atomic uint64_t sentry_since_ms;	/* it is at something; 0: at none */
 
 	cpu_set_t cpus;			/* of the command; empty: not known */
 	int status;			/* after a failure: LAUNCH_* */

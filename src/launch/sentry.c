@@ -26,9 +26,11 @@
 #include "control.h"
 #include "dir.h"
 #include "io.h"
+#include "loop.h"
 #include "own.h"
 
-enum { EVENTS_BYTES = 64 << 10, AGAIN_MS = 200, MOST_DIRS = 65536 };
+enum { EVENTS_BYTES = 64 << 10, AGAIN_MS = 200, MOST_DIRS = 65536,
+       HANGS_MS = 20000 };
 
 /* -- directories -- */
 
@@ -176,9 +178,11 @@ static int serve(struct sentry *s, struct err *e)
 
 	for (;;) {
 		uint32_t at;
-		const int ready = poll(fds, 2, s->tree.first ? 0 :
-				       s->tree.waits ? AGAIN_MS : -1);
+		int ready;
 
+		s->b->plan->sentry_since_ms = 0;
+		ready = poll(fds, 2, s->tree.first ? 0 :
+				     s->tree.waits ? AGAIN_MS : -1);
 		if (ready < 0 && errno != EINTR)
 			return err_sys(e, "poll");
 		if (fds[0].revents)
@@ -218,6 +222,7 @@ static int stand(struct sentry *s, const struct sentry_post *post,
 		 struct err *e)
 {
 	s->most = most_directories();
+	s->b->plan->sentry_since_ms = loop_now_ms();
 	if (sentry_enter(post, &s->host_fd, &s->mounts.links_fd, e) < 0 ||
 	    sentry_mounts_open(&s->mounts, e) < 0 ||
 	    begin_watching(s, e) < 0 ||
@@ -246,6 +251,14 @@ _Noreturn void sentry_run(const struct sentry_post *post)
 }
 
 /* -- the parent's side -- */
+
+bool sentry_hangs(const struct plan *plan, uint64_t *since)
+{
+	const uint64_t before = *since;
+
+	*since = plan->sentry_since_ms;
+	return *since && *since == before && loop_now_ms() > before + HANGS_MS;
+}
 
 struct sentry_event sentry_next(int note_fd)
 {

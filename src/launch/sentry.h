@@ -34,6 +34,9 @@ enum sentry_event_kind {
 	SENTRY_FAILED,		/* why: what was promised cannot be kept */
 	SENTRY_LOST,		/* it has ended */
 };
+/* Has it been at one and the same name for so long that it will not come back, and
+ * was at it when this was asked before?  Then nothing kept us from asking. */
+bool sentry_hangs(const struct plan *plan, uint64_t *since);
 struct sentry_event {
 	enum sentry_event_kind kind;
 	struct sv path, rule;	/* until the next event */

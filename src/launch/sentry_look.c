@@ -199,6 +199,8 @@ int sentry_look_at(struct sentry *s, int dir_fd, uint32_t at, const char *name,
 	enum sentry_word word;
 	struct sv why;
 
+	/* The parent looks at it: a file system may not answer. */
+	s->b->plan->sentry_since_ms = loop_now_ms();
 	e->kind = ERR_NONE;
 	if (!dir.n || path_identify_at(dir_fd, name, &place.identity) < 0)
 		return 0;

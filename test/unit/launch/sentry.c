@@ -6,6 +6,7 @@
 
 #include "guards.h"
 #include "kept.h"
+#include "loop.h"
 #include "made.h"
 #include "own.h"
 #include "tap.h"
@@ -228,8 +229,21 @@ static void test_who_looks_on_knows_what_was_made(void)
 	free(log);
 }
 
+static void test_it_hangs_when_it_is_at_one_name_for_long(void)
+{
+	uint64_t since = 0;
+
+	plan.sentry_since_ms = 0;
+	CHECK(!sentry_hangs(&plan, &since) && !sentry_hangs(&plan, &since));
+	plan.sentry_since_ms = 1;
+	CHECK(!sentry_hangs(&plan, &since) && sentry_hangs(&plan, &since));
+	plan.sentry_since_ms = loop_now_ms();
+	CHECK(!sentry_hangs(&plan, &since) && !sentry_hangs(&plan, &since));
+}
+
 int main(void)
 {
+	RUN(test_it_hangs_when_it_is_at_one_name_for_long);
 	RUN(test_what_is_hidden);
 	RUN(test_what_is_guarded);
 	RUN(test_where_it_looks);
