@@ -352,7 +352,10 @@ static int release(struct run *r, struct err *e)
 	    run_held_guard(&r->held, r->sandbox.pidfd, e) < 0 ||
 	    bounds_watch(&r->bounds, r->loop, &r->sandbox, e) < 0)
 		return -1;
-	return sandbox_go(&r->sandbox, buf_sv(&r->warden.ca_pem), e);
+	if (sandbox_go(&r->sandbox, buf_sv(&r->warden.ca_pem), e) < 0)
+		return -1;
+	run_held_tidy(&r->held);
+	return 0;
 }
 
 /* pid 1, the plan and vault come up side by side; then the command executes. */

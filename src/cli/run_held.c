@@ -50,6 +50,28 @@ static void remove_work(const struct held *h)
 	}
 }
 
+/* A volatile overlay leaves a note that forbids to mount its layers again.  Nobody
+ * looks at it any more, and now there is time. */
+void run_held_tidy(const struct run_held *r)
+{
+	for (uint32_t i = 0; r->is_open && r->layers_fd < 0 &&
+			     i < held_layers(&r->held); i++) {
+		auto_fd int work_fd = -1, inner_fd = -1;
+		char name[24];
+		struct err ignored;
+
+		(void)snprintf(name, sizeof name, "%" PRIu32 "/work", i);
+		work_fd = path_open_beneath(r->held.fd, sv_str(name), O_RDONLY |
+					    O_DIRECTORY, &ignored);
+		if (work_fd < 0)
+			continue;
+		inner_fd = entry_open(work_fd, "work", O_RDONLY | O_DIRECTORY,
+				      &ignored);
+		if (inner_fd >= 0)
+			(void)!entry_remove_in(inner_fd, "incompat", &ignored);
+	}
+}
+
 static int open_held(struct run_held *r, struct sv keep, struct err *e)
 {
 	char name[HELD_ID_MAX];

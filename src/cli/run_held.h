@@ -54,6 +54,8 @@ must_check int run_held_note(struct run_held *r, const struct plan *plan,
 void run_held_explain(const struct run_held *r, struct err *e);
 /* Before the command runs: what is only in memory outlives us. */
 must_check int run_held_guard(struct run_held *r, int pidfd, struct err *e);
+/* While the command runs: what else would be done at the end. */
+void run_held_tidy(const struct run_held *r);
 /* When nothing of the run is left: says what is held, which stays locked.  Fails
  * when nothing of the run could be. */
 must_check int run_held_end(struct run_held *r, struct err *e);
