@@ -390,7 +390,8 @@ def test_a_kill_half_way_loses_nothing(stockade, tree):
     child = stockade.start("python3", "-c", RENAME.format("many", "full/x"),
                            flags=OVERLAY)
     pattern = "held/*/0/upper/full/.stockade-rename-0/*"
-    eventually(lambda: len(list(stockade.state().glob(pattern))) > 20)
+    assert eventually(lambda: len(list(
+        stockade.state().glob(pattern))) > 20, 20)
     child.kill()
     child.wait()
     assert snapshot(tree, True) == before
