@@ -11,6 +11,7 @@
 #include "hostpattern.h"
 #include "match.h"
 #include "parse.h"
+#include "query.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
@@ -97,7 +98,12 @@ static bool naive_rule(const struct rule *r, const struct question *q,
 	if (r->port ? r->port != q->port :
 		      r->effect == VERDICT_ALLOW && q->port != usual)
 		return false;
-	if (r->has_query && (!q->has_query || !sv_eq(r->query, q->query)))
+	/* Which has a target of its own. */
+	if (r->has_query &&
+	    (!q->has_query ||
+	     (r->effect == VERDICT_ALLOW ?
+	      query_difference(r->query, q->query) != NULL :
+	      !query_may_have(r->query, q->query))))
 		return false;
 	matched = naive_path(sv_from(r->path, 1), false, sv_from(path, 1),
 			     false);

@@ -12,6 +12,7 @@
 
 #include "explanation.h"
 #include "hostpattern.h"
+#include "query.h"
 #include "urlpattern.h"
 
 bool match_host(struct sv pattern, struct sv host)
@@ -50,6 +51,16 @@ static bool match_port(const struct rule *r, const struct question *q)
 	return q->port == (q->tls ? 443 : 80);
 }
 
+/* One reading for what permits, any for what restricts. */
+static bool match_query(const struct rule *r, const struct question *q)
+{
+	if (!r->has_query || !q->has_query)
+		return !r->has_query;
+	return r->effect == VERDICT_ALLOW ?
+		       !query_difference(r->query, q->query) :
+		       query_may_have(r->query, q->query);
+}
+
 /* Everything but the path. */
 static bool match_rest(const struct rule *r, const struct question *q)
 {
@@ -60,8 +71,7 @@ static bool match_rest(const struct rule *r, const struct question *q)
 	if (r->effect == VERDICT_ALLOW && sv_eq(r->host, SV("*")) &&
 	    hostpattern_is_special(q->host))
 		return false;
-	return !r->has_query ||
-	       (q->has_query && sv_eq(r->query, q->query));
+	return match_query(r, q);
 }
 
 /* The other reading against a pattern, which may have another reading too. */

@@ -115,14 +115,6 @@ const char *urlpattern_canonical(struct sv v, struct arena *a, struct sv *ret)
 	return fault;
 }
 
-const char *urlpattern_query_fault(struct sv v)
-{
-	for (size_t i = 0; i < v.n; i++)
-		if (v.p[i] <= ' ' || v.p[i] >= 0x7f || v.p[i] == '#')
-			return "this character cannot be in a query; encode it";
-	return NULL;
-}
-
 /*
  * The byte at *i, decoded where it is an escape, and *i behind it.  Whether a
  * client writes '@' or %40 is its own taste and nothing to an origin, so it is

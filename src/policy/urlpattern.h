@@ -20,8 +20,6 @@ const char *urlpattern_canonical(struct sv v, struct arena *a,
 				 struct sv *ret);
 /* Not empty segments (but the last), no dot segments, starts with '/'. */
 bool urlpattern_is_clean(struct sv path);
-/* NULL, or why v cannot be (behind the `?`) a query. */
-const char *urlpattern_query_fault(struct sv v);
 
 bool urlpattern_match(struct sv pattern, struct sv path);
 

@@ -4,6 +4,7 @@
 
 #include "hostpattern.h"
 #include "own.h"
+#include "query.h"
 #include "text_form.h"
 #include "urlpattern.h"
 #include "words.h"
@@ -145,8 +146,8 @@ int word_target(const struct statement *s, const struct word *w,
 					     &t.path);
 	if (!fault && query_at < text.n) {
 		t.has_query = true;
-		t.query = sv_from(text, query_at + 1);
-		fault = urlpattern_query_fault(t.query);
+		fault = query_canonical(sv_from(text, query_at + 1), a,
+					&t.query);
 	}
 	if (fault)
 		return statement_error(s, w, e, "%s", fault);

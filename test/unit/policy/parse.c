@@ -9,6 +9,8 @@
 static const struct {
 	const char *text, *canonical;
 } accepted[] = {
+	{ "allow GET h.example.com/p?a=%7e%2f&b=*&*",
+	  "allow GET h.example.com/p?a=~%2F&b=*&*" },
 	{ "read /opt/sdk", "read /opt/sdk" },
 	{ "read ~", "read /home/u" },
 	{ "read? ~/.npmrc", "read? /home/u/.npmrc" },
@@ -110,6 +112,10 @@ static void test_parse_accepted_text_becomes_canonical(void)
 static const struct {
 	const char *text, *message;
 } refused[] = {
+	{ "allow GET h.example.com/p?a=1&a=2", "key stands once" },
+	{ "allow GET h.example.com/p?a=1&", "no empty pairs" },
+	{ "allow GET h.example.com/p?*=1", "last `&*` permits" },
+	{ "allow GET h.example.com/p?a=%4", "two hexadecimal digits" },
 	{ "allw GET a.example.com", "did you mean `allow`?" },
 	{ "profle x", "did you mean `profile`?" },
 	{ "xyzzy", "unknown word \"xyzzy\"" },
