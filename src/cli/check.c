@@ -36,6 +36,7 @@ struct verdict_line {
 	struct sv reason;
 	struct sv allow_with;
 	struct sv secrets;		/* names that would be put in */
+	struct sv limits;		/* that it would count for */
 };
 
 struct check {
@@ -205,6 +206,23 @@ static void put_secrets(struct check *c, const struct question *q,
 	v->secrets = arena_dup(&c->arena, buf_sv(&b));
 }
 
+/* What a run may use of these is not known here. */
+static void put_limits(struct check *c, const struct question *q,
+		       struct verdict_line *v)
+{
+	auto_buf struct buf b = buf_new(4096);
+
+	for (size_t i = 0; i < c->policy.budgets_n; i++) {
+		const struct budget_rule *r = &c->policy.budgets[i];
+
+		if (r->host.n && !match_host(r->host, q->host))
+			continue;
+		buf_puts(&b, b.n ? ", " : "");
+		buf_put(&b, r->text);
+	}
+	v->limits = arena_dup(&c->arena, buf_sv(&b));
+}
+
 static int judge_request(struct check *c, struct sv method, struct sv url,
 			 struct verdict_line *v, struct err *e)
 {
@@ -226,6 +244,8 @@ static int judge_request(struct check *c, struct sv method, struct sv url,
 	}
 	if (v->allowed)
 		put_secrets(c, &q, v);
+	if (v->allowed)
+		put_limits(c, &q, v);
 	return 0;
 }
 
@@ -260,6 +280,10 @@ static void print_line(struct buf *b, const struct verdict_line *v)
 		buf_puts(b, "\n     with the secret: ");
 		buf_put(b, v->secrets);
 	}
+	if (v->limits.n) {
+		buf_puts(b, "\n     within: ");
+		buf_put(b, v->limits);
+	}
 	if (v->allow_with.n) {
 		buf_puts(b, "\n     to allow it: ");
 		buf_put_visible(b, v->allow_with);
@@ -285,6 +309,8 @@ static void put_json(struct json *j, const struct verdict_line *v)
 		json_put_sv(j, "allow_with", v->allow_with);
 	if (v->secrets.n)
 		json_put_sv(j, "secrets", v->secrets);
+	if (v->limits.n)
+		json_put_sv(j, "limits", v->limits);
 	json_close(j, '}');
 }
 

@@ -157,6 +157,16 @@ static int on_exchange(const struct msg_EXCHANGE *m, struct err *e)
 	return 0;
 }
 
+static int on_allowance(const struct msg_ALLOWANCE *m, struct err *e)
+{
+	struct stream *s = stream_find(m->conn);
+
+	/* The exchange may be over by now. */
+	if (!s || !s->exchange || s->exchange->id != m->id)
+		return 0;
+	return exchange_allowance(s->exchange, m->bytes, e);
+}
+
 static int on_warden(struct channel *c, struct msg *m, struct err *e)
 {
 	int failed;
@@ -174,6 +184,8 @@ static int on_warden(struct channel *c, struct msg *m, struct err *e)
 	else if (m->kind == MSG_LOCAL)
 		failed = on_socket(m, m->LOCAL.conn, m->LOCAL.id,
 				   m->LOCAL.error, e);
+	else if (m->kind == MSG_ALLOWANCE)
+		failed = on_allowance(&m->ALLOWANCE, e);
 	else
 		failed = err_kind(e, ERR_PROTO, "unexpected %s",
 				  msg_name(m->kind));

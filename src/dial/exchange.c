@@ -328,14 +328,40 @@ static void on_deadline(struct timer *t)
 	fail(x, 504, &e);
 }
 
+/* Asks for more before it is used up, so that nothing has to be kept. */
+static void ask_more(struct exchange *x)
+{
+	struct msg m = { .kind = MSG_DRAW, .DRAW = {
+		.conn = x->stream->conn, .id = x->id } };
+
+	if (allowance_ask(&x->allowance, x->out.sent))
+		dial_report(x->stream->dial, &m);
+}
+
+int exchange_allowance(struct exchange *x, uint64_t bytes, struct err *e)
+{
+	if (allowance_answer(&x->allowance, bytes, e) < 0)
+		return -1;
+	exchange_resume(x);
+	return 0;
+}
+
 void exchange_body(struct exchange *x, struct sv data)
 {
 	struct err e = { 0 };
 
-	if (!x->deaf && outgoing_put(&x->out, data, &e) < 0)
+	if (!allowance_covers(&x->allowance, x->out.sent, data.n)) {
+		(void)err_kind(&e, ERR_LIMIT, "%.*s is reached",
+			       SV_FMT(x->allowance.limit));
+		fail(x, 403, &e);
+		return;
+	}
+	if (!x->deaf && outgoing_put(&x->out, data, &e) < 0) {
 		fail(x, 502, &e);
-	else
-		transfer(x);
+		return;
+	}
+	ask_more(x);
+	transfer(x);
 }
 
 void exchange_body_end(struct exchange *x)
@@ -358,13 +384,15 @@ static int keep_message(struct exchange *x, const struct msg_EXCHANGE *m,
 	struct msg_EXCHANGE kept = *m;
 	struct msg_REQUEST request;
 	struct sv *views[] = { &kept.host, &kept.method, &kept.path,
-			       &kept.query, &kept.fields, &kept.edits };
+			       &kept.query, &kept.fields, &kept.edits,
+			       &kept.limit };
 
 	for (size_t i = 0; i < countof(views); i++) {
 		*views[i] = arena_dup(&x->arena, *views[i]);
 		if (!views[i]->p)
 			return err_kind(e, ERR_LIMIT, "out of memory");
 	}
+	x->allowance = allowance_of(&kept);
 	head_request_of(&kept, &request);
 	if (head_from_request(&request, &x->arena, &x->request, e) < 0 ||
 	    head_get_edits(kept.edits, x->edits, &x->n_edits, e) < 0)

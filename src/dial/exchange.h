@@ -24,6 +24,7 @@
 #ifndef DIAL_EXCHANGE_H
 #define DIAL_EXCHANGE_H
 
+#include "allowance.h"
 #include "incoming.h"
 #include "lease.h"
 #include "outgoing.h"
@@ -55,6 +56,7 @@ struct exchange {
 	struct leases leases;
 	struct scrub *scrub;		/* owned; NULL without a credential */
 	struct outgoing out;
+	struct allowance allowance;	/* of its body */
 	struct incoming in;
 	struct timer deadline;		/* of the state */
 	struct timer again;		/* to go on after the others' turn */
@@ -74,6 +76,9 @@ void exchange_socket(struct exchange *x, int fd, struct sv error);
 /* The agent's body. */
 void exchange_body(struct exchange *x, struct sv data);
 void exchange_body_end(struct exchange *x);
+/* warden's answer to DRAW. */
+must_check int exchange_allowance(struct exchange *x, uint64_t bytes,
+				  struct err *e);
 /* One of the two sides may be ready to move bytes. */
 void exchange_resume(struct exchange *x);
 /* edge is gone: there is nobody to answer. */

@@ -137,6 +137,24 @@ static int publish_order(const void *x, const void *y)
 	return SAME_THEN_ORIGIN((int)a->port - (int)b->port);
 }
 
+static int budget_same(const struct budget_rule *a,
+		       const struct budget_rule *b)
+{
+	int order = (a->kind > b->kind) - (a->kind < b->kind);
+
+	return order ? order : text_form_order(a->host, b->host);
+}
+
+static int budget_order(const void *x, const void *y)
+{
+	const struct budget_rule *a = x, *b = y;
+	int order = budget_same(a, b);
+
+	if (order == 0)
+		order = text_form_order(a->text, b->text);
+	return SAME_THEN_ORIGIN(order);
+}
+
 /* Sorts, and keeps the first of those for which `same` is true. */
 #define SORT_AND_MERGE(items, n, order, same)                            \
 	do {                                                             \
@@ -170,6 +188,8 @@ static void sort_and_merge(struct policy *p)
 		       sv_eq(a->name, b->name));
 	SORT_AND_MERGE(p->publishes, p->publishes_n, publish_order,
 		       a->port == b->port);
+	SORT_AND_MERGE(p->budgets, p->budgets_n, budget_order,
+		       sv_eq(a->text, b->text));
 }
 
 /* One statement of a message: its text, and where it stands. */
@@ -348,12 +368,21 @@ static int check_limits(const struct policy *p, struct err *e)
 	return 0;
 }
 
+static int check_budgets(const struct policy *p, struct err *e)
+{
+	for (size_t i = 1; i < p->budgets_n; i++)
+		if (budget_same(&p->budgets[i - 1], &p->budgets[i]) == 0)
+			return contradiction(QUOTED(p->budgets[i - 1]),
+					     QUOTED(p->budgets[i]), e);
+	return 0;
+}
+
 int policy_check(struct policy *p, struct err *e)
 {
 	sort_and_merge(p);
 	/* These are compared each with each. */
 	if (p->env_n > PAIRS_MAX || p->reaches_n > PAIRS_MAX ||
-	    p->secrets_n > PAIRS_MAX)
+	    p->secrets_n > PAIRS_MAX || p->budgets_n > PAIRS_MAX)
 		return err_kind(e, ERR_LIMIT,
 			"the policy has more than %d statements of one kind",
 			PAIRS_MAX);
@@ -363,7 +392,7 @@ int policy_check(struct policy *p, struct err *e)
 			POLICY_SYSCALLS_MAX);
 	if (check_env(p, e) < 0 || check_reaches(p, e) < 0 ||
 	    check_caches(p, e) < 0 || check_keep(p, e) < 0 ||
-	    check_limits(p, e) < 0)
+	    check_limits(p, e) < 0 || check_budgets(p, e) < 0)
 		return -1;
 	return check_secrets(p, e);
 }

@@ -198,6 +198,16 @@ static void put_limit(struct json *j, const struct limit *l)
 	close_statement(j, &l->origin);
 }
 
+static void put_budget(struct json *j, const struct budget_rule *r)
+{
+	json_open(j, '{');
+	json_put_sv(j, "word", r->word);
+	json_put_sv(j, "value", r->amount);
+	if (r->host.n)
+		json_put_sv(j, "for", r->host);
+	close_statement(j, &r->origin);
+}
+
 /* A list of at most one, of a statement that counts once in a policy; word .n is
  * 0 where nothing says it. */
 static void put_single(struct json *j, const char *key, const char *member,
@@ -245,6 +255,8 @@ void policy_json(const struct policy *p, struct buf *out)
 	for (int i = 0; i < LIMIT_KINDS; i++)
 		if (p->limits[i].set)
 			put_limit(&j, &p->limits[i]);
+	for (size_t i = 0; i < p->budgets_n; i++)
+		put_budget(&j, &p->budgets[i]);
 	json_close(&j, ']');
 	put_single(&j, "workspace", "word",
 		   text_form_workspace_word(p->workspace),

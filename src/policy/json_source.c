@@ -357,18 +357,6 @@ static void read_publish(struct entry *n)
 	add_word(n, buf_sv(&b));
 }
 
-static void read_limit(struct entry *n)
-{
-	static const char *const keys[] = {
-		"word", "value", "optional", "origin", NULL,
-	};
-
-	check_keys(n, keys);
-	add_first(n, SV("limit"));
-	add_word(n, text_of(n, n->object, "word", true));
-	add_word(n, text_of(n, n->object, "value", true));
-}
-
 /* A statement of one word behind the first. */
 static void read_choice(struct entry *n)
 {
@@ -403,6 +391,19 @@ static void add_clause(struct entry *n, const char *key, bool has,
 	if (word)
 		add_word(n, sv_str(word));
 	add_word(n, v);
+}
+
+static void read_limit(struct entry *n)
+{
+	static const char *const keys[] = {
+		"word", "value", "for", "optional", "origin", NULL,
+	};
+
+	check_keys(n, keys);
+	add_first(n, SV("limit"));
+	add_word(n, text_of(n, n->object, "word", true));
+	add_word(n, text_of(n, n->object, "value", true));
+	add_clause(n, "for", true, "for");
 }
 
 static void add_scopes(struct entry *n)

@@ -153,7 +153,11 @@ enum limit_kind {
 	LIMIT_OUTPUT,		/* bytes */
 	LIMIT_WORKSPACE,	/* bytes that are held */
 	LIMIT_WORKSPACE_FILES,	/* ... and names */
-	LIMIT_KINDS
+	LIMIT_KINDS,
+	/* Budgets: struct budget_rule. */
+	LIMIT_REQUESTS = LIMIT_KINDS, /* that were allowed */
+	LIMIT_UPLOAD,		/* bytes of their heads and bodies */
+	LIMIT_NAMES,		/* different hosts that only a wildcard allowed */
 };
 
 /* By its kind in struct policy. */
@@ -166,6 +170,21 @@ struct limit {
 	struct sv amount;	/* ... and "64M" */
 	struct origin origin;
 };
+/* Names are looked through for each request; sums of amounts do not overflow. */
+enum { BUDGET_NAMES_MAX = 4096 };
+#define BUDGET_MOST UINT64_C(1000000000000)
+
+/* limit requests|upload|names AMOUNT [for HOST]: of a run, and of all hosts
+ * together that it is for. */
+struct budget_rule {
+	enum limit_kind kind;	/* LIMIT_KINDS or more */
+	struct sv host;		/* as in struct rule; .n is 0: all hosts */
+	uint64_t value;
+	struct sv word, amount;	/* "upload", "50M" */
+	struct origin origin;
+	struct sv text;
+};
+
 /* Where what is written goes: to the host at once, or held for `apply`. */
 enum workspace { WORKSPACE_UNSAID = 0, WORKSPACE_DIRECT, WORKSPACE_OVERLAY };
 /* What of the command's output the person's terminal gets: all of it, or not
@@ -203,6 +222,8 @@ struct policy {
 				   --policy, or the project's */
 	size_t named_n, named_cap;
 	struct limit limits[LIMIT_KINDS];
+	struct budget_rule *budgets;
+	size_t budgets_n, budgets_cap;
 	bool debug;
 	struct origin debug_origin;
 	enum workspace workspace;	/* unsaid is direct */

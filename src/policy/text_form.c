@@ -368,6 +368,7 @@ void policy_print(const struct policy *p, struct buf *out, bool origins)
 		if (p->limits[i].set)
 			put_line(out, p->limits[i].text, &p->limits[i].origin,
 				 origins);
+	PUT_LINES(p->budgets, p->budgets_n);
 	if (p->workspace)
 		put_line(out, p->workspace == WORKSPACE_OVERLAY ?
 			 SV("workspace overlay") : SV("workspace direct"),

@@ -6,18 +6,11 @@
  * exactly, and printed in the largest unit in which it is whole; each kind of
  * limit stands once in a policy, so profiles that differ are an error.
  */
-#include <inttypes.h>
-
+#include "amount.h"
+#include "hostpattern.h"
 #include "nearest.h"
 #include "own.h"
 #include "words.h"
-
-enum unit { UNIT_TIME = 1, UNIT_BYTES, UNIT_COUNT, UNIT_CORES };
-
-#define KIB UINT64_C(1024)
-#define MIB (KIB << 10)
-#define TIB (MIB << 20)
-#define DAY_MS UINT64_C(86400000)
 
 struct limit_info {
 	struct sv name;
@@ -60,103 +53,15 @@ static const struct limit_info table[] = {
 	  SIZE_FORM ", at least 1M" },
 	{ SV("workspace-files"), LIMIT_WORKSPACE_FILES, UNIT_COUNT, true, 1,
 	  1 << 30, "a number of files, at least 1" },
-	{ SV("upload"), LIMIT_NONE, 0, false, 0, 0, NULL },
-	{ SV("requests"), LIMIT_NONE, 0, false, 0, 0, NULL },
+	{ SV("requests"), LIMIT_REQUESTS, UNIT_COUNT, false, 1, BUDGET_MOST,
+	  "a number of requests, at least 1" },
+	/* Every request has a head, which counts. */
+	{ SV("upload"), LIMIT_UPLOAD, UNIT_BYTES, false, KIB, 1024 * TIB,
+	  SIZE_FORM ", at least 1K" },
+	{ SV("names"), LIMIT_NAMES, UNIT_COUNT, false, 1, BUDGET_NAMES_MAX,
+	  "a number of names from 1 to 4096" },
 	{ SV("ask"), LIMIT_NONE, 0, false, 0, 0, NULL },
 };
-
-/* The largest first, as they are tried when an amount is printed. */
-struct unit_info {
-	struct sv name;
-	uint64_t factor;
-};
-static const struct unit_info times[] = {
-	{ SV("d"), DAY_MS }, { SV("h"), 3600000 }, { SV("m"), 60000 },
-	{ SV("s"), 1000 }, { SV("ms"), 1 }, { { 0 }, 0 },
-};
-static const struct unit_info sizes[] = {
-	{ SV("T"), TIB }, { SV("G"), MIB << 10 }, { SV("M"), MIB },
-	{ SV("K"), KIB }, { { 0 }, 0 },
-};
-static const struct unit_info counts[] = { { SV(""), 1 }, { { 0 }, 0 } };
-
-static const struct unit_info *units_of(enum unit unit)
-{
-	return unit == UNIT_TIME ? times : unit == UNIT_BYTES ? sizes : counts;
-}
-
-static size_t digits_of(struct sv v)
-{
-	size_t n = 0;
-
-	while (n < v.n && is_digit(v.p[n]))
-		n++;
-	return n;
-}
-
-/* 2, 1.5 or 0.25, in thousandths. */
-static bool to_cores(struct sv v, uint64_t *ret)
-{
-	size_t point = sv_find(v, '.');
-	struct sv part = sv_from(v, point + 1);
-	uint64_t whole, thousandths = 0;
-
-	if (!sv_to_u64(sv_head(v, point), 4096, &whole))
-		return false;
-	if (point < v.n && (part.n == 0 || part.n > 3 ||
-			    digits_of(part) != part.n))
-		return false;
-	for (size_t i = 0; i < 3; i++)
-		thousandths = thousandths * 10 +
-			      (i < part.n ? (uint64_t)(part.p[i] - '0') : 0);
-	*ret = whole * 1000 + thousandths;
-	return true;
-}
-
-static bool to_amount(struct sv v, enum unit unit, uint64_t *ret)
-{
-	size_t digits = digits_of(v);
-	uint64_t n;
-
-	if (unit == UNIT_CORES)
-		return to_cores(v, ret);
-	/* Nothing is the same in every unit. */
-	if (unit == UNIT_BYTES && sv_eq(v, SV("0"))) {
-		*ret = 0;
-		return true;
-	}
-	for (const struct unit_info *u = units_of(unit); u->factor; u++) {
-		if (!sv_eq(sv_from(v, digits), u->name))
-			continue;
-		if (!sv_to_u64(sv_head(v, digits), INT64_MAX / u->factor, &n))
-			return false;
-		*ret = n * u->factor;
-		return true;
-	}
-	return false;
-}
-
-static void put_amount(struct buf *b, enum unit unit, uint64_t amount)
-{
-	const struct unit_info *u = units_of(unit);
-
-	if (unit == UNIT_CORES) {
-		buf_printf(b, "%" PRIu64 ".%03" PRIu64, amount / 1000,
-			   amount % 1000);
-		while (b->p && b->p[b->n - 1] == '0')
-			b->n--;
-		if (b->p && b->p[b->n - 1] == '.')
-			b->n--;
-		return;
-	}
-	if (amount == 0) {
-		buf_putc(b, '0');
-		return;
-	}
-	while (amount % u->factor)
-		u++;
-	buf_printf(b, "%" PRIu64 "%.*s", amount / u->factor, SV_FMT(u->name));
-}
 
 static int unknown_limit(const struct statement *s, const struct word *w,
 			 struct err *e)
@@ -194,7 +99,7 @@ static int set_texts(struct limit *l, const struct limit_info *info,
 	word = b.n;
 	buf_printf(&b, "%.*s ", SV_FMT(info->name));
 	amount = b.n;
-	put_amount(&b, info->unit, l->value);
+	amount_put(&b, info->unit, l->value);
 	l->text = arena_dup(a, buf_sv(&b));
 	if (b.full || !l->text.p)
 		return -1;
@@ -214,7 +119,7 @@ static int merge(const struct statement *s, const struct word *value,
 		.origin = s->origin,
 	};
 
-	(void)to_amount(value->text, info->unit, &l.value);
+	(void)amount_parse(value->text, info->unit, &l.value);
 	if (kept->set && kept->value != l.value) {
 		auto_buf struct buf b = buf_new(256);
 
@@ -228,6 +133,67 @@ static int merge(const struct statement *s, const struct word *value,
 	if (set_texts(&l, info, &p->arena) < 0)
 		return statement_full(s, e);
 	*kept = l;
+	return 0;
+}
+
+/* Of which there may be several, for other hosts. */
+static bool is_budget(const struct limit_info *info)
+{
+	return info->kind >= LIMIT_KINDS;
+}
+
+static int budget_host(const struct statement *s, const struct limit_info *info,
+		       struct arena *a, struct sv *ret, struct err *e)
+{
+	const struct word *by = &s->words[3];
+	const struct word *host;
+	const char *fault;
+
+	if (!sv_eq(by->text, SV("for")))
+		return statement_error(s, by, e, "expected `for HOST` or the "
+				       "end, found \"%.*s\"",
+				       WORD_FMT(by->text));
+	host = statement_word(s, 4, "the host", e);
+	if (!host || statement_end(s, 5, e) < 0)
+		return -1;
+	*ret = hostpattern_lower(a, host->text);
+	if (!ret->p)
+		return statement_full(s, e);
+	fault = hostpattern_fault(*ret);
+	if (!fault && sv_eq(*ret, SV("*")))
+		fault = "a limit of all hosts has no `for`";
+	if (!fault && info->kind == LIMIT_NAMES && !sv_starts(*ret, SV("*.")))
+		fault = "one name is one name: expected *.DOMAIN";
+	return fault ? statement_error(s, host, e, "%s", fault) : 0;
+}
+
+/* limit WHAT AMOUNT [for HOST] */
+static int add_budget(const struct statement *s, const struct limit_info *info,
+		      uint64_t value, struct policy *p, struct err *e)
+{
+	auto_buf struct buf b = buf_new(512);
+	struct budget_rule r = {
+		.kind = info->kind, .value = value, .origin = s->origin,
+	};
+	struct budget_rule *kept;
+	size_t amount_at, amount_n;
+
+	if (s->words_n > 3 && budget_host(s, info, &p->arena, &r.host, e) < 0)
+		return -1;
+	buf_printf(&b, "limit %.*s ", SV_FMT(info->name));
+	amount_at = b.n;
+	amount_put(&b, info->unit, value);
+	amount_n = b.n - amount_at;
+	if (r.host.n)
+		buf_printf(&b, " for %.*s", SV_FMT(r.host));
+	kept = arena_push(&p->arena, &p->budgets, &p->budgets_n,
+			  &p->budgets_cap);
+	r.text = arena_dup(&p->arena, buf_sv(&b));
+	if (!kept || b.full || !r.text.p)
+		return statement_full(s, e);
+	r.word = info->name;
+	r.amount = sv_head(sv_from(r.text, amount_at), amount_n);
+	*kept = r;
 	return 0;
 }
 
@@ -246,12 +212,14 @@ int word_limit(const struct statement *s, struct policy *p, struct err *e)
 	if (info->kind == LIMIT_NONE)
 		return words_refuse(s, what, e);
 	value = statement_word(s, 2, "the amount", e);
-	if (!value || statement_end(s, 3, e) < 0)
+	if (!value || (!is_budget(info) && statement_end(s, 3, e) < 0))
 		return -1;
-	if (!to_amount(value->text, info->unit, &amount) ||
+	if (!amount_parse(value->text, info->unit, &amount) ||
 	    amount < info->min || amount > info->max)
 		return statement_error(s, value, e,
 				       "expected %s, found \"%.*s\"",
 				       info->expected, WORD_FMT(value->text));
+	if (is_budget(info))
+		return add_budget(s, info, amount, p, e);
 	return merge(s, value, info, p, e);
 }

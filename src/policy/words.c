@@ -28,7 +28,7 @@ static const struct word_info table[] = {
 	{ SV("roots"), word_roots, "PATH...", true },
 	{ SV("device"), word_device, "gpu | kvm | fuse | PATH...", true },
 	{ SV("publish"), word_publish, "PORT...", false },
-	{ SV("limit"), word_limit, "WHAT AMOUNT", true },
+	{ SV("limit"), word_limit, "WHAT AMOUNT [for HOST]", true },
 	{ SV("workspace"), word_workspace, "direct | overlay", false },
 	{ SV("terminal"), word_terminal, "exact | filter", false },
 	{ SV("keep"), word_keep, "NAME", false },

@@ -91,6 +91,8 @@ static int decide(struct warden *w, struct conn *c,
 		answer = (struct answer){
 			.reason = SV("too many secrets are for this host"),
 		};
+	if (budget_decide(w, m, r, a, &answer, e) < 0)
+		return -1;
 	if (answer.verdict != VERDICT_ALLOW)
 		return deny(w, m, &answer, e);
 	w->allowed++;
@@ -167,6 +169,8 @@ int warden_on_edge(struct channel *c, struct msg *m, struct err *e)
 	case MSG_VIOLATION:
 		return on_violation(w, &m->VIOLATION, e);
 	case MSG_HANGUP:
+		if (exchange_forget(w, m->HANGUP.conn, e) < 0)
+			return -1;
 		conn_remove(w, m->HANGUP.conn);
 		return 0;
 	case MSG_FAULT:

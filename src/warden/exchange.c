@@ -25,6 +25,8 @@ static int fail(struct warden *w, const struct msg_REQUEST *m, struct sv why,
 {
 	struct answer answer = { .reason = why };
 
+	if (budgets_settle(&w->budgets, m->conn, m->id, 0, e) < 0)
+		return -1;
 	return decision_send(w, m, 502, &answer, e);
 }
 
@@ -93,6 +95,7 @@ int exchange_begin(struct warden *w, struct conn *c,
 		   struct err *e)
 {
 	auto_buf struct buf edits = buf_new(8192);
+	auto_buf struct buf limit = buf_new(1024);
 	struct msg out = { .kind = MSG_EXCHANGE };
 	struct err trouble = { 0 };
 
@@ -109,12 +112,25 @@ int exchange_begin(struct warden *w, struct conn *c,
 		return -1;
 	head_exchange_of(m, &out.EXCHANGE);
 	out.EXCHANGE.edits = buf_sv(&edits);
+	budgets_put_limit(&w->budgets, m->host, &limit);
+	out.EXCHANGE.limit = sv_head(buf_sv(&limit), 200);
+	out.EXCHANGE.allowance = budgets_allowance(&w->budgets, m->conn, m->id);
 	if (c->tickets_due == 0)
 		return dispatch(w, c, &out.EXCHANGE, e);
 	/* The message's bytes are its best container while it waits. */
 	buf_reset(&c->waiting);
 	msg_encode(&c->waiting, &out);
 	return buf_check(&c->waiting, "a waiting request", e);
+}
+
+int exchange_forget(struct warden *w, uint32_t conn, struct err *e)
+{
+	const struct conn *c = conn_find(w, conn);
+
+	/* Of what dial has, DONE is the end. */
+	if (!c || c->tickets_due == 0)
+		return 0;
+	return budgets_settle(&w->budgets, conn, c->id, 0, e);
 }
 
 static int on_granted(struct warden *w, const struct msg_GRANTED *m,
@@ -217,7 +233,21 @@ static int on_done(struct warden *w, const struct msg_DONE *m, struct err *e)
 				"under way");
 	if (c && m->id == c->id)
 		c->dispatched = false;
+	if (budgets_settle(&w->budgets, m->conn, m->id, m->sent, e) < 0)
+		return -1;
 	return record_done(w, m, e);
+}
+
+static int on_draw(struct warden *w, const struct msg_DRAW *m, struct err *e)
+{
+	struct msg out = { .kind = MSG_ALLOWANCE };
+
+	out.ALLOWANCE.conn = m->conn;
+	out.ALLOWANCE.id = m->id;
+	if (budgets_more(&w->budgets, m->conn, m->id,
+			 &out.ALLOWANCE.bytes, e) < 0)
+		return -1;
+	return channel_send(&w->dial.channel, &out, e);
 }
 
 int warden_on_dial(struct channel *ch, struct msg *m, struct err *e)
@@ -229,6 +259,8 @@ int warden_on_dial(struct channel *ch, struct msg *m, struct err *e)
 		return on_need(w, &m->NEED, e);
 	case MSG_DONE:
 		return on_done(w, &m->DONE, e);
+	case MSG_DRAW:
+		return on_draw(w, &m->DRAW, e);
 	case MSG_FAULT:
 		return err_kind(e, ERR_PROTO, "%.*s", SV_FMT(m->FAULT.text));
 	}

@@ -12,6 +12,9 @@ must_check int exchange_begin(struct warden *w, struct conn *c,
 			      const struct msg_REQUEST *m,
 			      struct credential_use *use, struct err *e);
 
+/* The agent has hung up: what was not handed out yet never is. */
+must_check int exchange_forget(struct warden *w, uint32_t conn, struct err *e);
+
 /* Tells edge what to answer; status 0 allows (decision.c). */
 must_check int decision_send(struct warden *w, const struct msg_REQUEST *m,
 			     uint16_t status, const struct answer *answer,

@@ -138,7 +138,8 @@ int warden_init(struct warden *w, struct loop *l, const struct policy *p,
 		.listener_fd = -1, .dns_fd = -1,
 		.intercept = policy_needs_tls(p), .ca_pem = buf_new(16384),
 	};
-	if (credential_set_init(&w->credentials, p, e) < 0 ||
+	if (budgets_init(&w->budgets, p, e) < 0 ||
+	    credential_set_init(&w->credentials, p, e) < 0 ||
 	    roots_check(p, e) < 0)
 		return -1;
 	if (p->rules_n && check_helpers(e) < 0)
@@ -329,5 +330,6 @@ void warden_fini(struct warden *w)
 	close_fd(&w->dns_fd);
 	conn_remove_all(w);
 	credential_set_fini(&w->credentials);
+	budgets_fini(&w->budgets);
 	buf_free(&w->ca_pem);
 }

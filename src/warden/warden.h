@@ -12,6 +12,7 @@
 #ifndef WARDEN_WARDEN_H
 #define WARDEN_WARDEN_H
 
+#include "budget.h"
 #include "channel.h"
 #include "credential_set.h"
 #include "helper.h"
@@ -27,6 +28,7 @@ struct warden {
 	const struct policy *policy;	/* borrowed */
 	struct trail *trail;		/* borrowed */
 	struct credential_set credentials;
+	struct budgets budgets;
 
 	struct helper edge, vault, dial, resolve;
 	bool intercept;			/* TLS is opened: vault has a CA */

@@ -74,7 +74,10 @@ enum { WIRE_FDS_MAX = 4, WIRE_SIZE_MAX = 131072, WIRE_CHUNK_MAX = 32768,
 	M(CHUNK_END, DIAL, EDGE, 0, PHASE_RUN)                  \
 	M(FAILURE, DIAL, EDGE, 0, PHASE_RUN)                    \
 	/* an origin at a named socket of this machine */       \
-	M(LOCAL, WARDEN, DIAL, 1, PHASE_RUN)
+	M(LOCAL, WARDEN, DIAL, 1, PHASE_RUN)                    \
+	/* a body that a limit counts */                        \
+	M(DRAW, DIAL, WARDEN, 0, PHASE_RUN)                     \
+	M(ALLOWANCE, WARDEN, DIAL, 0, PHASE_RUN)
 
 /* Descriptors: the capturing TCP listener, the DNS socket, and with
  * `intercept` the socket to vault.  Without `intercept` TLS is refused. */
@@ -133,8 +136,12 @@ enum { WIRE_FDS_MAX = 4, WIRE_SIZE_MAX = 131072, WIRE_CHUNK_MAX = 32768,
 
 /* Descriptor: the stream to edge. */
 #define WIRE_FIELDS_STREAM(F) F(U32, conn, 0)
-/* REQUEST as it was decided; edits are encoded by head.h. */
-#define WIRE_FIELDS_EXCHANGE(F) WIRE_FIELDS_REQUEST(F) F(SV, edits, 8192)
+/* REQUEST as it was decided; edits are encoded by head.h.  No more of its body
+ * is sent than allowance bytes, all ones without a limit; limit says whose they
+ * are, for the refusal. */
+#define WIRE_FIELDS_EXCHANGE(F)                                           \
+	WIRE_FIELDS_REQUEST(F) F(SV, edits, 8192) F(U64, allowance, 0)    \
+	F(SV, limit, 200)
 /* dial has no living connection for this exchange. */
 #define WIRE_FIELDS_NEED(F) F(U32, conn, 0) F(U32, id, 0)
 /* via is empty, "ADDRESS:PORT" or "[ADDRESS]:PORT". */
@@ -154,6 +161,12 @@ enum { WIRE_FDS_MAX = 4, WIRE_SIZE_MAX = 131072, WIRE_CHUNK_MAX = 32768,
 #define WIRE_FIELDS_DONE(F)                                               \
 	F(U32, conn, 0) F(U32, id, 0) F(U16, status, 0) F(U64, sent, 0)   \
 	F(U64, received, 0) F(U32, scrubbed, 0) F(SV, error, 256)
+
+/* The allowance of a body whose length is not known is nearly used. */
+#define WIRE_FIELDS_DRAW(F) F(U32, conn, 0) F(U32, id, 0)
+/* In all, from the body's beginning; the same as before: there is no more. */
+#define WIRE_FIELDS_ALLOWANCE(F)                                          \
+	F(U32, conn, 0) F(U32, id, 0) F(U64, bytes, 0)
 
 #define WIRE_FIELDS_BODY(F) F(SV, data, 32768)
 #define WIRE_FIELDS_BODY_END(F) F(U8, unused, 0)

@@ -23,6 +23,8 @@ static const char everything[] =
 	"limit? memory 64M\n"
 	"limit cpu 1.5\n"
 	"limit io 50M\n"
+	"limit requests 500\nlimit upload 2M for *.example.com\n"
+	"allow GET q.example.com/a?x=1&y=*&*\n"
 	"limit file-size 1M\nworkspace overlay\nterminal filter\n"
 	"keep demo\n";
 
@@ -103,7 +105,7 @@ static const struct {
 	{ "{\"version\":1,\"secrets\":[{\"name\":\"A\",\"from\":\"env\","
 	  "\"for\":[{\"host\":\"*.example.com\"}],\"as\":\"bearer\"}]}",
 	  "never for a wildcard" },
-	{ "{\"version\":1,\"limits\":[{\"word\":\"upload\",\"value\":\"1G\"}]}",
+	{ "{\"version\":1,\"limits\":[{\"word\":\"ask\",\"value\":\"1\"}]}",
 	  "cannot enforce" },
 };
 

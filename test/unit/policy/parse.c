@@ -9,6 +9,11 @@
 static const struct {
 	const char *text, *canonical;
 } accepted[] = {
+	{ "limit upload 2048K for A.example.com\nlimit upload 1G\n"
+	  "limit requests 10\nlimit names 4 for *.example.com",
+	  "limit requests 10\nlimit upload 1G\n"
+	  "limit upload 2M for a.example.com\nlimit names 4 for *.example.com" },
+	{ "limit? upload 1M\nlimit upload 1M", "limit upload 1M" },
 	{ "allow GET h.example.com/p?a=%7e%2f&b=*&*",
 	  "allow GET h.example.com/p?a=~%2F&b=*&*" },
 	{ "read /opt/sdk", "read /opt/sdk" },
@@ -112,6 +117,17 @@ static void test_parse_accepted_text_becomes_canonical(void)
 static const struct {
 	const char *text, *message;
 } refused[] = {
+	{ "limit upload 1K by a.example.com", "expected `for HOST`" },
+	{ "limit upload 1K for", "the host is missing" },
+	{ "limit upload 1K for *", "has no `for`" },
+	{ "limit upload 100", "at least 1K" },
+	{ "limit requests 0", "at least 1" },
+	{ "limit names 3 for a.example.com", "expected *.DOMAIN" },
+	{ "limit names 5000", "from 1 to 4096" },
+	{ "limit time 1m for a.example.com", "nothing may follow here" },
+	{ "limit upload 1M\nlimit upload 2M", "contradicts" },
+	{ "limit upload 1M for a.example.com\nlimit upload 2M for a.example.com",
+	  "contradicts" },
 	{ "allow GET h.example.com/p?a=1&a=2", "key stands once" },
 	{ "allow GET h.example.com/p?a=1&", "no empty pairs" },
 	{ "allow GET h.example.com/p?*=1", "last `&*` permits" },
@@ -176,7 +192,7 @@ static const struct {
 	{ "isolation gvisor", "cannot enforce `gvisor` yet" },
 	{ "limit io 4K", "at least 64K, of each second" },
 	{ "limit io 50M/s", "expected a size" },
-	{ "limit upload 50M", "cannot enforce `upload` yet" },
+	{ "limit ask 5", "cannot enforce `ask` yet" },
 	{ "limit tim 4m", "did you mean `time`?" },
 	{ "limit fog 3", "unknown limit \"fog\"" },
 	{ "limit memory 4", "expected a size" },
