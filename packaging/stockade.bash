@@ -73,7 +73,8 @@ _stockade() {
 	esac
 	case $verb in
 	run) i="--policy --explain --json $statements --" ;;
-	check|policy) i="--policy --json $statements" ;;
+	check) i="--policy --json --explain $statements" ;;
+	policy) i="--policy --json $statements" ;;
 	log) i="verify --denied --follow --json $(_stockade_runs)" ;;
 	runs) i="--json" ;;
 	doctor) i="--json --policy $statements" ;;

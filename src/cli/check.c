@@ -4,6 +4,7 @@
  *
  *	stockade check [FLAGS] read ~/.ssh/id_rsa
  *	stockade check [FLAGS] 'POST https://api.example.com/v1/x' 'write .'
+ *	stockade check --explain 'GET https://a.example.com/x' ['GET ...']
  *
  * The answer comes from the functions that decide in a run.  Files are judged
  * by their names, as they are written: links are not followed.
@@ -13,6 +14,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "explain.h"
 #include "filepath.h"
 #include "io.h"
 #include "json.h"
@@ -37,6 +39,8 @@ struct verdict_line {
 	struct sv allow_with;
 	struct sv secrets;		/* names that would be put in */
 	struct sv limits;		/* that it would count for */
+	bool is_request;		/* it has the one form that follows */
+	struct question request;
 };
 
 struct check {
@@ -44,6 +48,7 @@ struct check {
 	struct arena arena;
 	char cwd[PATH_MAX];
 	struct sv home;
+	bool json, explain;
 };
 
 static void check_fini(struct check *c)
@@ -237,6 +242,8 @@ static int judge_request(struct check *c, struct sv method, struct sv url,
 	if (match_request(&c->policy, &q, &c->arena, &answer, e) < 0)
 		return -1;
 	say(v, answer.verdict == VERDICT_ALLOW, answer.reason);
+	v->is_request = true;
+	v->request = q;
 	v->allow_with = answer.allow_with;
 	if (answer.rule) {
 		v->rule = answer.rule->text;
@@ -247,6 +254,12 @@ static int judge_request(struct check *c, struct sv method, struct sv url,
 	if (v->allowed)
 		put_limits(c, &q, v);
 	return 0;
+}
+
+static bool is_of_file(struct sv question)
+{
+	return sv_starts(question, SV("read ")) ||
+	       sv_starts(question, SV("write "));
 }
 
 static int judge(struct check *c, struct sv question, struct verdict_line *v,
@@ -261,7 +274,7 @@ static int judge(struct check *c, struct sv question, struct verdict_line *v,
 			"%.*s is no question (read PATH, write PATH, or "
 			"METHOD https://HOST/PATH)",
 			WORD_FMT(question));
-	if (sv_eq(word, SV("read")) || sv_eq(word, SV("write")))
+	if (is_of_file(question))
 		return judge_file(c, word.p[0] == 'w', rest, v, e);
 	if (sv_eq(word, SV("exec")))
 		return err_kind(e, ERR_UNSUPP,
@@ -270,7 +283,9 @@ static int judge(struct check *c, struct sv question, struct verdict_line *v,
 	return judge_request(c, word, rest, v, e);
 }
 
-static void print_line(struct buf *b, const struct verdict_line *v)
+static void print_line(struct buf *b, const struct check *c,
+		       const struct verdict_line *v,
+		       const struct verdict_line *first)
 {
 	buf_puts(b, v->allowed ? "yes  " : "no   ");
 	buf_put_visible(b, v->question);
@@ -289,9 +304,29 @@ static void print_line(struct buf *b, const struct verdict_line *v)
 		buf_put_visible(b, v->allow_with);
 	}
 	buf_putc(b, '\n');
+	if (!c->explain || !v->is_request)
+		return;
+	explain_put(&c->policy, &v->request, b);
+	if (first && first->is_request)
+		explain_put_pair(&c->policy, &first->request, &v->request, b);
 }
 
-static void put_json(struct json *j, const struct verdict_line *v)
+/* With --explain; first is NULL, or what came before. */
+static void put_explained(struct json *j, const struct check *c,
+			  const struct verdict_line *v,
+			  const struct verdict_line *first)
+{
+	if (!c->explain || !v->is_request)
+		return;
+	explain_put_json(&c->policy, &v->request, j);
+	if (first && first->is_request)
+		explain_put_pair_json(&c->policy, &first->request,
+				      &v->request, j);
+}
+
+static void put_json(struct json *j, const struct check *c,
+		     const struct verdict_line *v,
+		     const struct verdict_line *first)
 {
 	json_open(j, '{');
 	json_put_sv(j, "question", v->question);
@@ -311,6 +346,7 @@ static void put_json(struct json *j, const struct verdict_line *v)
 		json_put_sv(j, "secrets", v->secrets);
 	if (v->limits.n)
 		json_put_sv(j, "limits", v->limits);
+	put_explained(j, c, v, first);
 	json_close(j, '}');
 }
 
@@ -329,28 +365,33 @@ static struct sv next_question(struct check *c, char **argv, int argc, int *i)
 }
 
 /* All answers, then the output: an error prints nothing. */
-static int answer_all(struct check *c, int argc, char **argv, bool as_json,
-		      struct err *e)
+static int answer_all(struct check *c, int argc, char **argv, struct err *e)
 {
 	auto_buf struct buf out = buf_new(CHECK_ARENA_MAX);
 	struct json j = json_pretty(&out);
+	struct verdict_line lines[2];
 	bool all = true;
+	int n = 0;
 
-	if (as_json)
+	if (c->json)
 		json_open(&j, '[');
 	for (int i = 0; i < argc;) {
 		struct sv question = next_question(c, argv, argc, &i);
-		struct verdict_line v;
+		struct verdict_line *v = &lines[n ? 1 : 0];
+		struct verdict_line *first = n++ ? &lines[0] : NULL;
 
-		if (judge(c, question, &v, e) < 0)
+		if (judge(c, question, v, e) < 0)
 			return -1;
-		all = all && v.allowed;
-		if (as_json)
-			put_json(&j, &v);
+		if (c->explain && (n > 2 || is_of_file(question)))
+			return err_kind(e, ERR_POLICY, "--explain is about one "
+					"request, or the difference of two");
+		all = all && v->allowed;
+		if (c->json)
+			put_json(&j, c, v, first);
 		else
-			print_line(&out, &v);
+			print_line(&out, c, v, first);
 	}
-	if (as_json) {
+	if (c->json) {
 		json_close(&j, ']');
 		buf_putc(&out, '\n');
 	}
@@ -365,9 +406,9 @@ int check_main(int argc, char **argv, struct err *e)
 	static struct source_options options;
 	auto_check struct check c = { .arena = arena_new(CHECK_ARENA_MAX) };
 	const char *home = secure_getenv("HOME");
-	bool json = false;
 	const struct flag_spec own[] = {
-		{ .name = "json", .set = &json },
+		{ .name = "json", .set = &c.json },
+		{ .name = "explain", .set = &c.explain },
 		{ 0 },
 	};
 	int first = 0;
@@ -384,5 +425,5 @@ int check_main(int argc, char **argv, struct err *e)
 		c.home = sv_str(home);
 	if (source_load(&options, &c.policy, e) < 0)
 		return -1;
-	return answer_all(&c, argc - first, argv + first, json, e);
+	return answer_all(&c, argc - first, argv + first, e);
 }

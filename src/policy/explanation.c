@@ -4,6 +4,7 @@
 
 #include "hostpattern.h"
 #include "json.h"
+#include "query.h"
 #include "statement.h"
 #include "text_form.h"
 #include "urlpattern.h"
@@ -42,6 +43,34 @@ static bool is_closed_name(const struct policy *p, const struct question *q)
 	       !match_reach(p, q->host, q->port);
 }
 
+/* The first rule that would allow the request but for its query, or NULL. */
+static const struct rule *near_rule(const struct policy *p,
+				    const struct question *q)
+{
+	for (size_t i = 0; i < p->rules_n; i++) {
+		const struct rule *r = &p->rules[i];
+
+		if (r->effect == VERDICT_ALLOW &&
+		    match_difference(r, q, (struct sv){ 0 }) == MATCH_QUERY)
+			return r;
+	}
+	return NULL;
+}
+
+static void put_query_reason(struct buf *b, const struct policy *p,
+			     const struct question *q)
+{
+	const struct rule *near = near_rule(p, q);
+
+	if (!near)
+		return;
+	if (!q->has_query)
+		buf_puts(b, " without a query");
+	else
+		buf_printf(b, " with this query: %s",
+			   query_difference(near->query, q->query));
+}
+
 static void put_reason(struct buf *b, const struct policy *p,
 		       const struct question *q, bool clear,
 		       const struct answer *answer)
@@ -61,6 +90,7 @@ static void put_reason(struct buf *b, const struct policy *p,
 	} else {
 		buf_puts(b, "no rule allows ");
 		put_request(b, q);
+		put_query_reason(b, p, q);
 		if (is_closed_name(p, q))
 			buf_puts(b, ", and only `reach` could lead to such a local name");
 	}
@@ -73,6 +103,25 @@ static bool is_plain_method(struct sv method)
 		    method.p[i] != '-')
 			return false;
 	return method.n > 0 && method.n <= 32;
+}
+
+/* Of the query a suggestion speaks where the rules do, so that it opens no more
+ * than what was asked for.  False: that cannot be written. */
+static bool put_query(struct buf *where, const struct policy *p,
+		      const struct question *q, struct arena *a)
+{
+	struct sv canonical;
+
+	if (!q->has_query || !near_rule(p, q))
+		return true;
+	if (q->query.n > EXPLANATION_ALLOW_MAX / 4 ||
+	    sv_find(q->query, '*') < q->query.n ||
+	    query_canonical(q->query, a, &canonical) ||
+	    query_difference(canonical, q->query))
+		return false;
+	buf_putc(where, '?');
+	buf_put(where, canonical);
+	return true;
 }
 
 /*
@@ -93,6 +142,8 @@ static void put_allow(struct buf *b, const struct policy *p,
 	    !sv_eq(canonical, q->path))
 		return;
 	text_form_target(&where, q->host, written_port(q), q->path);
+	if (!put_query(&where, p, q, a))
+		return;
 	buf_printf(b, "allow %.*s ", SV_FMT(q->method));
 	text_form_word(b, buf_sv(&where));
 }

@@ -61,17 +61,19 @@ static bool match_query(const struct rule *r, const struct question *q)
 		       query_may_have(r->query, q->query);
 }
 
+/* `allow * *` is about public names. */
+static bool match_public(const struct rule *r, const struct question *q)
+{
+	return r->effect != VERDICT_ALLOW || !sv_eq(r->host, SV("*")) ||
+	       !hostpattern_is_special(q->host);
+}
+
 /* Everything but the path. */
 static bool match_rest(const struct rule *r, const struct question *q)
 {
-	if (!match_method(r, q->method) || !match_port(r, q) ||
-	    !match_host(r->host, q->host))
-		return false;
-	/* `allow * *` is about public names. */
-	if (r->effect == VERDICT_ALLOW && sv_eq(r->host, SV("*")) &&
-	    hostpattern_is_special(q->host))
-		return false;
-	return match_query(r, q);
+	return match_method(r, q->method) && match_port(r, q) &&
+	       match_host(r->host, q->host) && match_public(r, q) &&
+	       match_query(r, q);
 }
 
 /* The other reading against a pattern, which may have another reading too. */
@@ -99,6 +101,28 @@ static void find_rules(const struct policy *p, enum verdict effect,
 		    match_other(r->path, r->path_other, other))
 			ret[1] = r;
 	}
+}
+
+unsigned match_difference(const struct rule *r, const struct question *q,
+			  struct sv other)
+{
+	unsigned differs = 0;
+
+	if (!match_method(r, q->method))
+		differs |= MATCH_METHOD;
+	if (!match_port(r, q))
+		differs |= MATCH_PORT;
+	if (!match_host(r->host, q->host))
+		differs |= MATCH_HOST;
+	if (!match_public(r, q))
+		differs |= MATCH_PUBLIC;
+	if (!match_query(r, q))
+		differs |= MATCH_QUERY;
+	if (!match_path(r->path, q->path))
+		differs |= MATCH_PATH;
+	if (other.p && !match_other(r->path, r->path_other, other))
+		differs |= MATCH_PATH_OTHER;
+	return differs;
 }
 
 /* Is there nothing about the path that two programs could read differently,

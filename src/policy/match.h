@@ -26,6 +26,19 @@ must_check int match_request(const struct policy *p, const struct question *q,
 			     struct arena *a, struct answer *ret,
 			     struct err *e);
 
+/* What of a rule does not fit a request. */
+enum match_part {
+	MATCH_METHOD = 1, MATCH_PORT = 2, MATCH_QUERY = 4,
+	MATCH_HOST = 8,
+	MATCH_PUBLIC = 16,	/* `*` is about public names */
+	MATCH_PATH = 32,
+	MATCH_PATH_OTHER = 64,	/* in the path's other reading */
+};
+/* The parts in the way; other is the path's other reading, or .p is NULL.  An
+ * allow fits each reading by itself: another may fit the other one. */
+unsigned match_difference(const struct rule *r, const struct question *q,
+			  struct sv other);
+
 /* Is the secret's value for this request (TLS, host, port and path)? */
 bool match_secret(const struct secret_rule *s, const struct question *q);
 

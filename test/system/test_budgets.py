@@ -85,7 +85,7 @@ print(json.dumps([ask("https://api.test/a", pieces(32)),
     assert got[0][0] == 200 and got[2][0] == 200
     assert len(api.requests[0].body) == 32 * 16384
     # A client that still sends may see the end before the answer.
-    assert got[1][0] in (0, 403, 502)
+    assert got[1][0] in (0, 403)
     assert sent(api) <= 1 << 20
     log = [r for r in stockade.log("--json") if r["event"] == "response"]
     assert "limit upload 1M" in log[1]["error"] and log[1]["status"] == 403

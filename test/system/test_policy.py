@@ -98,6 +98,49 @@ def test_check_answers_with_rule_reason_and_line(stockade):
     assert stockade.call("check", "--write", ".", "write y").status == 0
 
 
+def test_explain_says_rule_by_rule_what_does_not_fit(stockade):
+    flags = ("--json", "--explain", "--allow", "GET h.example.com/p/*?x=1&y=*",
+             "--allow", "GET o.example.com", "--deny",
+             "* *.example.com/**?admin=1")
+    result = stockade.call("check", *flags,
+                           "GET https://h.example.com/p/%7Ea?y=2&x=1",
+                           "POST https://h.example.com:444/p/a%2Fb?x=1;admin=1")
+    assert result.status == 1, result
+    one, two = json.loads(result.out)
+    assert one["decided_as"] == "GET https://h.example.com/p/~a?y=2&x=1"
+    assert one["paths"] == ["/p/~a"] and "query_doubt" not in one
+    assert [(r["rule"].split()[0], r["matches"], r["differs"])
+            for r in one["rules"]] == [("deny", False, ["query"]),
+                                       ("allow", True, [])]
+    assert two["paths"] == ["/p/a%2Fb", "/p/a/b"] and "`;`" in two["query_doubt"]
+    assert [(r["matches"], r["differs"]) for r in two["rules"]] == [
+        (True, []), (False, ["method", "port", "path_other", "query"])]
+    assert two["differs_from_first"] == ["method", "port", "path", "query"]
+    assert [r["matches"] for r in two["decided_otherwise_by"]] == [True, False]
+
+
+def test_explain_knows_the_same_request_in_two_spellings(stockade):
+    ask = ("check", "--explain", "--allow", "GET h.example.com")
+    same = stockade.call(*ask, "GET h.example.com/%7e",
+                         "GET https://H.example.com:443/~").ok()
+    assert same.out.endswith("these are the same request\n")
+    other = stockade.call(*ask, "GET h.example.com/%7e",
+                          "GET https://h.example.com/~~").ok()
+    assert other.out.endswith("these differ in: path\n")
+    assert stockade.call(*ask, "read /etc").status == 125
+    assert stockade.call(*ask, *["GET h.example.com/"] * 3).status == 125
+
+
+def test_a_query_that_does_not_fit_is_the_reason(stockade):
+    rule = "GET h.example.com/info/refs?service=git-upload-pack"
+    result = stockade.call("check", "--json", "--allow", rule,
+                           "GET https://h.example.com/info/refs?service=x&v=2")
+    answer = json.loads(result.out)[0]
+    assert "with this query: a key has another value" in answer["reason"]
+    assert answer["allow_with"] == ("allow GET h.example.com/info/refs"
+                                    "?service=x&v=2")
+
+
 def test_a_project_proposes_and_the_user_decides(stockade):
     project = stockade.cwd / "stockade.policy"
     project.write_text("env set PROJECT=1\n")
