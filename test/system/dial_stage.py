@@ -186,6 +186,7 @@ class Dial:
         self.process, self.warden = wire.start_helper("dial")
         self.origins, self.refusals, self.values = {}, {}, {}
         self.done, self.redeemed, self.faults = queue.Queue(), [], []
+        self.draws = queue.Queue()
         self.needs, self.conn, self.closing = 0, 0, False
         if roots:
             with open(roots, "rb") as bundle:
@@ -212,9 +213,14 @@ class Dial:
                 self.done.put(message)
             elif message.kind == "FAULT":
                 self.faults.append(message.text)
+            elif message.kind == "DRAW":
+                self.draws.put((message.conn, message.id))
             elif message.kind == "NEED":
                 self.needs += 1
                 self.connect(message)
+
+    def allow(self, stream, n):
+        self.warden.send("ALLOWANCE", conn=stream.conn, id=stream.id, bytes=n)
 
     def play_vault(self):
         while message := self.hear(self.vault):

@@ -64,6 +64,34 @@ def test_queries(stockade, net, api):
     assert api.targets == ["GET /any?x=y", "GET /one?a=1"]
 
 
+QUERIES = [
+    # The pairs of a rule in any order, each once; in no other reading.
+    ("k?a=1&b=*", True, ["a=1&b=2", "b=2&a=1", "b=&a=1", "a=%31&b=x%26y"]),
+    ("k?a=1&b=*", False, ["a=1", "a=1&b=2&c=3", "a=1&b=2&a=1", "%61=1&b=2",
+                          "a=1;b=2", "a=1&b=2;c=3", "a[]=1&b=2",
+                          "a=1&b=2&", "A=1&b=2"]),
+    ("o?a=1&*", True, ["a=1", "c=3&a=1&b"]),
+    ("o?a=1&*", False, ["a=1&a=2", "a=1&%61=2", "a=1&a[]=2", "a=1&c=d;a=2",
+                        "a=1&c&c", "c=3"]),
+    # What is denied is denied in every reading.
+    ("d?admin=1", False, ["admin=1", "x&admin=1", "%61dmin=%31", "x;admin=1",
+                          "admin[]=1", "admin=0&admin=1", "admin=1;x"]),
+    ("d?admin=1", True, ["admin=0", "x=admin=1", "xadmin=1", "admin=11"]),
+]
+
+
+def test_query_keys(stockade, net, api):
+    rules = ("allow GET api.test/k?a=1&b=*\nallow GET api.test/o?a=1&*\n"
+             "allow GET api.test/d\ndeny * api.test/**?admin=1\n")
+    asked = [(f"/{rule.partition('?')[0]}?{query}", allowed)
+             for rule, allowed, queries in QUERIES for query in queries]
+    script = CURL + "-g " + " -o /dev/null ".join(
+        f"'https://api.test{target}'" for target, _ in asked)
+    got = stockade.sh(script, policy=net + rules).out.split()
+    assert got == ["200" if allowed else "403" for _, allowed in asked]
+    assert api.targets == ["GET " + t for t, allowed in asked if allowed]
+
+
 def test_deny_beats_ask_beats_allow(stockade, net, api):
     rules = ("allow * api.test/**\nask * api.test/ask/**\n"
              "deny * api.test/ask/no/**\ndeny * api.test/no/**\n")

@@ -382,3 +382,41 @@ def test_two_exchanges_at_once_end_it(authority, serve):
     stream.exchange()
     stream.exchange()
     assert helper.process.wait(5) == 1
+
+
+# A limit on what is sent: warden counts, dial obeys.
+
+def test_a_body_asks_for_more_and_stops_where_there_is_none(dial, serve):
+    def script(peer):
+        while True:
+            peer.fill()
+
+    stream = dial.stream(serve(script))
+    stream.exchange(method="PUT", body=CHUNKED, allowance=65536,
+                    limit="limit upload 96K (t:1)")
+    for _ in range(2):
+        stream.channel.send("BODY", data=b"x" * 32768)
+    assert dial.draws.get(timeout=20) == (stream.conn, 1)
+    # Nothing is read from here on: there is no answer to a third one yet.
+    stream.channel.send("BODY", data=b"x" * 32768)
+    dial.allow(stream, 98304)
+    assert dial.draws.get(timeout=20) == (stream.conn, 1)
+    stream.channel.send("BODY", data=b"x")
+    dial.allow(stream, 98304)
+    assert stream.response().failure == (403, "limit upload 96K (t:1) is "
+                                              "reached")
+    done = dial.outcome()
+    assert (done.status, done.sent) == (403, 98304)
+    assert dial.draws.empty()
+
+
+def test_a_known_length_needs_no_more(dial, serve):
+    stream = dial.stream(serve(echo))
+    body = b"x" * 32768
+    stream.exchange(method="PUT", body=LENGTH, length=32768, allowance=32768)
+    assert stream.send_body(body).response().status == 200
+    stream.exchange(method="PUT", body=LENGTH, length=32768, allowance=32767,
+                    limit="limit")
+    assert stream.send_body(body).response().failure == (403,
+                                                         "limit is reached")
+    assert dial.draws.empty()
