@@ -423,7 +423,7 @@ def test_nothing_of_the_groups_is_seen_inside(stockade):
 
 
 @pytest.mark.parametrize("limit,words", [
-    ("upload 50M", ["cannot enforce", "upload"]),
+    ("upload 50", ["at least 1K", "upload"]),
     ("io 50M/s", ["expected a size"]),
     ("io 4K", ["at least 64K"]),
     ("memory 4", ["expected a size"]),
