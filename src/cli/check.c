@@ -5,6 +5,7 @@
  *	stockade check [FLAGS] read ~/.ssh/id_rsa
  *	stockade check [FLAGS] 'POST https://api.example.com/v1/x' 'write .'
  *	stockade check --explain 'GET https://a.example.com/x' ['GET ...']
+ *	stockade check [FLAGS] 'tcp git.example.com:22' 'tls example.com'
  *
  * The answer comes from the functions that decide in a run.  Files are judged
  * by their names, as they are written: links are not followed.
@@ -20,6 +21,7 @@
 #include "json.h"
 #include "match.h"
 #include "match_file.h"
+#include "match_relay.h"
 #include "own.h"
 #include "policy_verbs.h"
 #include "source.h"
@@ -262,6 +264,55 @@ static bool is_of_file(struct sv question)
 	       sv_starts(question, SV("write "));
 }
 
+static bool is_of_request(struct sv question)
+{
+	return !is_of_file(question) && !sv_starts(question, SV("tcp ")) &&
+	       !sv_starts(question, SV("tls "));
+}
+
+/* HOST:PORT; TLS has a usual port. */
+static const char *parse_endpoint(struct check *c, struct sv text,
+				  struct relay_question *q)
+{
+	auto_buf struct buf url = buf_new(1 << 12);
+	struct question target = { 0 };
+	const char *fault;
+
+	/* No port is 0 here, and what a URL could add is not taken. */
+	if (sv_find(text, '/') < text.n || sv_find(text, '?') < text.n ||
+	    sv_find(text, '#') < text.n)
+		return "expected HOST:PORT";
+	if (q->kind == RELAY_TCP && sv_find(text, ':') == text.n)
+		return "expected a port: tcp HOST:PORT";
+	buf_puts(&url, "https://");
+	buf_put(&url, text);
+	fault = url.full ? "the name is too long" :
+			   parse_url(c, buf_sv(&url), &target);
+	q->host = target.host;
+	q->port = target.port;
+	return fault;
+}
+
+static int judge_relay(struct check *c, enum relay_kind kind, struct sv where,
+		       struct verdict_line *v, struct err *e)
+{
+	struct relay_question q = { .kind = kind };
+	const char *fault = parse_endpoint(c, where, &q);
+	struct relay_answer answer;
+
+	if (fault) {
+		say(v, false, sv_str(fault));
+		return 0;
+	}
+	if (match_relay(&c->policy, &q, &c->arena, &answer, e) < 0)
+		return -1;
+	say(v, answer.verdict == VERDICT_ALLOW, answer.reason);
+	v->allow_with = answer.allow_with;
+	v->rule = answer.rule;
+	v->origin = answer.origin;
+	return 0;
+}
+
 static int judge(struct check *c, struct sv question, struct verdict_line *v,
 		 struct err *e)
 {
@@ -271,11 +322,14 @@ static int judge(struct check *c, struct sv question, struct verdict_line *v,
 	*v = (struct verdict_line){ .question = question };
 	if (rest.n == 0)
 		return err_kind(e, ERR_POLICY,
-			"%.*s is no question (read PATH, write PATH, or "
-			"METHOD https://HOST/PATH)",
+			"%.*s is no question (read PATH, write PATH, "
+			"METHOD https://HOST/PATH, tcp HOST:PORT, or tls HOST)",
 			WORD_FMT(question));
 	if (is_of_file(question))
 		return judge_file(c, word.p[0] == 'w', rest, v, e);
+	if (sv_eq(word, SV("tcp")) || sv_eq(word, SV("tls")))
+		return judge_relay(c, word.p[1] == 'c' ? RELAY_TCP : RELAY_TLS,
+				   rest, v, e);
 	if (sv_eq(word, SV("exec")))
 		return err_kind(e, ERR_UNSUPP,
 			"which program runs is no boundary of stockade: "
@@ -382,7 +436,7 @@ static int answer_all(struct check *c, int argc, char **argv, struct err *e)
 
 		if (judge(c, question, v, e) < 0)
 			return -1;
-		if (c->explain && (n > 2 || is_of_file(question)))
+		if (c->explain && (n > 2 || !is_of_request(question)))
 			return err_kind(e, ERR_POLICY, "--explain is about one "
 					"request, or the difference of two");
 		all = all && v->allowed;
@@ -418,7 +472,8 @@ int check_main(int argc, char **argv, struct err *e)
 	if (first >= argc)
 		return err_kind(e, ERR_POLICY,
 			"expected: stockade check [FLAGS] QUESTION... "
-			"(read PATH, write PATH, or 'METHOD https://HOST/PATH')");
+			"(read PATH, write PATH, 'METHOD https://HOST/PATH', "
+			"'tcp HOST:PORT', or 'tls HOST')");
 	if (!getcwd(c.cwd, sizeof c.cwd))
 		return err_sys(e, "find the working directory");
 	if (home && home[0] == '/')

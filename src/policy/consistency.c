@@ -9,6 +9,7 @@
 
 #include "filepath.h"
 #include "match.h"
+#include "match_relay.h"
 #include "own.h"
 #include "parse.h"
 #include "statement.h"
@@ -79,6 +80,16 @@ static int rule_order(const void *x, const void *y)
 	const struct rule *a = x, *b = y;
 	int order = rule_same(a, b);
 
+	return SAME_THEN_ORIGIN(order);
+}
+
+static int relay_order(const void *x, const void *y)
+{
+	const struct relay_rule *a = x, *b = y;
+	int order = (a->effect > b->effect) - (a->effect < b->effect);
+
+	if (order == 0)
+		order = text_form_order(a->text, b->text);
 	return SAME_THEN_ORIGIN(order);
 }
 
@@ -176,6 +187,8 @@ static void sort_and_merge(struct policy *p)
 		       grant_same(a, b) == 0);
 	SORT_AND_MERGE(p->env, p->env_n, env_order, sv_eq(a->text, b->text));
 	SORT_AND_MERGE(p->rules, p->rules_n, rule_order, rule_same(a, b) == 0);
+	SORT_AND_MERGE(p->relays, p->relays_n, relay_order,
+		       sv_eq(a->text, b->text));
 	SORT_AND_MERGE(p->reaches, p->reaches_n, reach_order,
 		       sv_eq(a->text, b->text));
 	SORT_AND_MERGE(p->secrets, p->secrets_n, secret_order,
@@ -382,7 +395,8 @@ int policy_check(struct policy *p, struct err *e)
 	sort_and_merge(p);
 	/* These are compared each with each. */
 	if (p->env_n > PAIRS_MAX || p->reaches_n > PAIRS_MAX ||
-	    p->secrets_n > PAIRS_MAX || p->budgets_n > PAIRS_MAX)
+	    p->secrets_n > PAIRS_MAX || p->budgets_n > PAIRS_MAX ||
+	    p->relays_n > PAIRS_MAX)
 		return err_kind(e, ERR_LIMIT,
 			"the policy has more than %d statements of one kind",
 			PAIRS_MAX);
@@ -392,7 +406,8 @@ int policy_check(struct policy *p, struct err *e)
 			POLICY_SYSCALLS_MAX);
 	if (check_env(p, e) < 0 || check_reaches(p, e) < 0 ||
 	    check_caches(p, e) < 0 || check_keep(p, e) < 0 ||
-	    check_limits(p, e) < 0 || check_budgets(p, e) < 0)
+	    check_limits(p, e) < 0 || check_budgets(p, e) < 0 ||
+	    relays_check(p, e) < 0)
 		return -1;
 	return check_secrets(p, e);
 }

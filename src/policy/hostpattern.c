@@ -7,7 +7,7 @@
 enum { NAME_MAX_BYTES = 253, LABEL_MAX = 63 };	/* RFC 1035, 2.3.4 */
 
 static const char literal[] =
-	"a literal address is never dialled for HTTP; name the host "
+	"a literal address is never dialled; name the host "
 	"(`reach` gives a name a private address)";
 
 /* What inet_aton() and browsers would read as a number. */

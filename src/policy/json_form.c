@@ -4,6 +4,7 @@
 
 #include "filepath.h"
 #include "json.h"
+#include "match_relay.h"
 #include "statement.h"
 #include "text_form.h"
 
@@ -77,6 +78,16 @@ static void put_rule(struct json *j, const struct rule *r)
 	json_put_sv(j, "path", r->path);
 	if (r->has_query)
 		json_put_sv(j, "query", r->query);
+	close_statement(j, &r->origin);
+}
+
+static void put_relay(struct json *j, const struct relay_rule *r)
+{
+	json_open(j, '{');
+	json_put_sv(j, "word", text_form_effect_word(r->effect));
+	json_put_sv(j, "protocol", relay_kind_word(r->kind));
+	json_put_sv(j, "host", r->host);
+	put_port(j, r->port);
 	close_statement(j, &r->origin);
 }
 
@@ -241,6 +252,7 @@ void policy_json(const struct policy *p, struct buf *out)
 	PUT_ARRAY(&j, "grants", p->grants, p->grants_n, put_grant);
 	PUT_ARRAY(&j, "env", p->env, p->env_n, put_env);
 	PUT_ARRAY(&j, "rules", p->rules, p->rules_n, put_rule);
+	PUT_ARRAY(&j, "relays", p->relays, p->relays_n, put_relay);
 	PUT_ARRAY(&j, "reach", p->reaches, p->reaches_n, put_reach);
 	PUT_ARRAY(&j, "roots", p->roots, p->roots_n, put_roots);
 	PUT_ARRAY(&j, "secrets", p->secrets, p->secrets_n, put_secret);

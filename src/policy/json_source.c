@@ -143,6 +143,15 @@ static void put_target(struct entry *n, json_t *object, struct buf *b)
 	}
 }
 
+/* The entry's own. */
+static void add_target(struct entry *n)
+{
+	auto_buf struct buf b = buf_new(POLICY_TEXT_MAX);
+
+	put_target(n, n->object, &b);
+	add_word(n, buf_sv(&b));
+}
+
 /* The word of the statement, with its question mark. */
 static void add_first(struct entry *n, struct sv word)
 {
@@ -182,14 +191,11 @@ static void add_socket(struct entry *n)
 
 static void read_grant(struct entry *n)
 {
-	static const char *const keys[] = {
-		"word", "path", "optional", "origin", NULL,
-	};
+	static const char *const keys[] = { "word", "path", "optional", "origin", NULL };
 	static const struct sv words[] = {
 		SV("read"), SV("write"), SV("show"), SV("hide"), SV("guard"),
 		SV("cache"), SV("socket"),
 	};
-
 	struct sv word;
 
 	check_keys(n, keys);
@@ -204,9 +210,7 @@ static void read_grant(struct entry *n)
 
 static void read_env(struct entry *n)
 {
-	static const char *const keys[] = {
-		"word", "name", "value", "origin", NULL,
-	};
+	static const char *const keys[] = { "word", "name", "value", "origin", NULL };
 	static const struct sv words[] = { SV("pass"), SV("set") };
 	auto_buf struct buf b = buf_new(POLICY_TEXT_MAX);
 	struct sv name, value;
@@ -255,47 +259,51 @@ static void put_methods(struct entry *n, struct buf *b)
 	}
 }
 
+static const struct sv effects[] = { SV("allow"), SV("ask"), SV("deny") };
+
 static void read_rule(struct entry *n)
 {
 	static const char *const keys[] = {
 		"word", "methods", "host", "port", "path", "query", "origin",
 		NULL,
 	};
-	static const struct sv words[] = {
-		SV("allow"), SV("ask"), SV("deny"),
-	};
 	auto_buf struct buf b = buf_new(POLICY_TEXT_MAX);
 
 	check_keys(n, keys);
-	add_word(n, word_of(n, "word", words, countof(words)));
+	add_word(n, word_of(n, "word", effects, countof(effects)));
 	if (!n->failed)
 		put_methods(n, &b);
 	add_word(n, buf_sv(&b));
-	buf_reset(&b);
-	put_target(n, n->object, &b);
-	add_word(n, buf_sv(&b));
+	add_target(n);
+}
+
+static void read_relay(struct entry *n)
+{
+	static const char *const keys[] = {
+		"word", "protocol", "host", "port", "origin", NULL,
+	};
+	static const struct sv protocols[] = { SV("tcp"), SV("tls") };
+
+	check_keys(n, keys);
+	add_word(n, word_of(n, "word", effects, countof(effects)));
+	add_word(n, word_of(n, "protocol", protocols, countof(protocols)));
+	add_target(n);
 }
 
 static void read_reach(struct entry *n)
 {
-	static const char *const keys[] = {
-		"host", "port", "via", "origin", NULL,
-	};
-	auto_buf struct buf b = buf_new(POLICY_TEXT_MAX);
+	static const char *const keys[] = { "host", "port", "via", "origin", NULL };
 
 	check_keys(n, keys);
 	add_word(n, SV("reach"));
-	put_target(n, n->object, &b);
-	add_word(n, buf_sv(&b));
+	add_target(n);
 	add_word(n, SV("via"));
 	add_word(n, text_of(n, n->object, "via", true));
 }
 
 static void read_roots(struct entry *n)
 {
-	static const char *const keys[] = {
-		"path", "optional", "origin", NULL,
-	};
+	static const char *const keys[] = { "path", "optional", "origin", NULL };
 
 	check_keys(n, keys);
 	add_first(n, SV("roots"));
@@ -305,12 +313,8 @@ static void read_roots(struct entry *n)
 /* strict, file (which needs the path) or debug. */
 static void read_syscalls(struct entry *n)
 {
-	static const char *const keys[] = {
-		"word", "path", "optional", "origin", NULL,
-	};
-	static const struct sv words[] = {
-		SV("strict"), SV("file"), SV("debug"),
-	};
+	static const char *const keys[] = { "word", "path", "optional", "origin", NULL };
+	static const struct sv words[] = { SV("strict"), SV("file"), SV("debug") };
 	struct sv word, path;
 
 	check_keys(n, keys);
@@ -334,9 +338,7 @@ static void read_syscalls(struct entry *n)
 
 static void read_device(struct entry *n)
 {
-	static const char *const keys[] = {
-		"name", "optional", "origin", NULL,
-	};
+	static const char *const keys[] = { "name", "optional", "origin", NULL };
 
 	check_keys(n, keys);
 	add_first(n, SV("device"));
@@ -496,8 +498,7 @@ static int apply(struct entry *n)
 	file = text_of(n, n->object, "origin", false);
 	if (n->failed)
 		return -1;
-	s.origin.file = origin ? arena_dup(&n->p->arena, file) :
-				 n->source->name;
+	s.origin.file = origin ? arena_dup(&n->p->arena, file) : n->source->name;
 	s.text = join_words(n);
 	s.words = arena_alloc(&n->p->arena, sizeof n->words[0] * n->words_n);
 	if (!s.origin.file.p || !s.text.p || !s.words)
@@ -512,7 +513,8 @@ static const struct section {
 	void (*read)(struct entry *n);
 } sections[] = {
 	{ "grants", read_grant }, { "env", read_env },
-	{ "rules", read_rule }, { "reach", read_reach },
+	{ "rules", read_rule }, { "relays", read_relay },
+	{ "reach", read_reach },
 	{ "roots", read_roots }, { "secrets", read_secret },
 	{ "devices", read_device }, { "publish", read_publish },
 	{ "syscalls", read_syscalls }, { "limits", read_limit },

@@ -51,6 +51,20 @@ static bool match_port(const struct rule *r, const struct question *q)
 	return q->port == (q->tls ? 443 : 80);
 }
 
+bool rule_is_whole_deny(const struct rule *r)
+{
+	return r->effect == VERDICT_DENY && r->methods_n == 0 &&
+	       !r->has_query && sv_eq(r->path, SV("/**"));
+}
+
+bool rule_may_be_at(const struct rule *r, uint16_t port)
+{
+	const struct question plain = { .port = port };
+	const struct question tls = { .port = port, .tls = true };
+
+	return match_port(r, &plain) || match_port(r, &tls);
+}
+
 /* One reading for what permits, any for what restricts. */
 static bool match_query(const struct rule *r, const struct question *q)
 {

@@ -50,6 +50,11 @@ bool match_secret_origin(const struct secret_rule *s,
 const struct reach *match_reach(const struct policy *p, struct sv host,
 				uint16_t port);
 
+/* Any method, any path: whatever else could pass is denied too. */
+bool rule_is_whole_deny(const struct rule *r);
+/* Could the rule be about a request to that port, over TLS or not? */
+bool rule_may_be_at(const struct rule *r, uint16_t port);
+
 /* Label by label; the pattern is "*", "*.suffix" or a name. */
 bool match_host(struct sv pattern, struct sv host);
 

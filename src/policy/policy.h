@@ -11,6 +11,7 @@
 
 #include "arena.h"
 #include "err.h"
+#include "relay_kind.h"
 #include "sv.h"
 
 enum { POLICY_TEXT_MAX = 1 << 20, POLICY_ARENA_MAX = 16 << 20 };
@@ -63,6 +64,16 @@ struct rule {
 	struct sv path_other;	/* its %2F read as '/'; .p NULL without one */
 	bool has_query;
 	struct sv query;
+	struct origin origin;
+	struct sv text;
+};
+
+/* allow, ask or deny tcp|tls HOST[:PORT] */
+struct relay_rule {
+	enum verdict effect;
+	enum relay_kind kind;
+	struct sv host;		/* as in struct rule */
+	uint16_t port;		/* 0: every port, never with VERDICT_ALLOW */
 	struct origin origin;
 	struct sv text;
 };
@@ -202,6 +213,8 @@ struct policy {
 	size_t env_n, env_cap;
 	struct rule *rules;
 	size_t rules_n, rules_cap;
+	struct relay_rule *relays;
+	size_t relays_n, relays_cap;
 	struct reach *reaches;
 	size_t reaches_n, reaches_cap;
 	struct secret_rule *secrets;

@@ -211,6 +211,16 @@ int text_form_rule(struct rule *r, struct arena *a)
 	return keep(&b, a, &r->text);
 }
 
+int text_form_relay(struct relay_rule *r, struct arena *a)
+{
+	auto_buf struct buf b = buf_new(TEXT_MAX);
+
+	buf_put(&b, text_form_effect_word(r->effect));
+	buf_puts(&b, r->kind == RELAY_TLS ? " tls " : " tcp ");
+	text_form_target(&b, r->host, r->port, SV(""));
+	return keep(&b, a, &r->text);
+}
+
 int text_form_reach(struct reach *r, struct arena *a)
 {
 	auto_buf struct buf b = buf_new(TEXT_MAX);
@@ -356,6 +366,7 @@ void policy_print(const struct policy *p, struct buf *out, bool origins)
 	PUT_LINES(p->grants, p->grants_n);
 	PUT_LINES(p->env, p->env_n);
 	PUT_LINES(p->rules, p->rules_n);
+	PUT_LINES(p->relays, p->relays_n);
 	PUT_LINES(p->reaches, p->reaches_n);
 	PUT_LINES(p->roots, p->roots_n);
 	PUT_LINES(p->secrets, p->secrets_n);

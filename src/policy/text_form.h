@@ -15,6 +15,7 @@
 must_check int text_form_grant(struct grant *g, struct arena *a);
 must_check int text_form_env(struct env_rule *r, struct arena *a);
 must_check int text_form_rule(struct rule *r, struct arena *a);
+must_check int text_form_relay(struct relay_rule *r, struct arena *a);
 must_check int text_form_reach(struct reach *r, struct arena *a);
 must_check int text_form_secret(struct secret_rule *r, struct arena *a);
 must_check int text_form_device(struct device_rule *r, struct arena *a);

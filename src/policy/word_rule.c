@@ -168,8 +168,8 @@ static int parse_rule(const struct statement *s, enum verdict effect,
 
 	if (!methods)
 		return -1;
-	if (sv_eq(methods->text, SV("tcp")) || sv_eq(methods->text, SV("tls")))
-		return words_refuse(s, methods, e);
+	if (words_is_relay(methods->text))
+		return word_relay(s, effect, p, e);
 	if (parse_methods(s, methods, &p->arena, &r, e) < 0)
 		return -1;
 	where = statement_word(s, 2, "the host", e);

@@ -7,6 +7,9 @@
 
 enum { VARIABLE_MAX = 128 };
 
+#define RULE_FORM \
+	"METHODS HOST[:PORT][/PATH][?QUERY] | tcp HOST:PORT | tls HOST[:PORT]"
+
 static const struct word_info table[] = {
 	{ SV("profile"), word_profile, "NAME", false },
 	{ SV("read"), word_read, "PATH...", true },
@@ -16,11 +19,9 @@ static const struct word_info table[] = {
 	{ SV("guard"), word_guard, "PATH...", true },
 	{ SV("cache"), word_cache, "PATH...", false },
 	{ SV("env"), word_env, "pass NAME... | set NAME=VALUE...", false },
-	{ SV("allow"), word_allow, "METHODS HOST[:PORT][/PATH][?QUERY]",
-	  false },
-	{ SV("ask"), word_ask, "METHODS HOST[:PORT][/PATH][?QUERY]", false },
-	{ SV("deny"), word_deny, "METHODS HOST[:PORT][/PATH][?QUERY]",
-	  false },
+	{ SV("allow"), word_allow, RULE_FORM, false },
+	{ SV("ask"), word_ask, RULE_FORM, false },
+	{ SV("deny"), word_deny, RULE_FORM, false },
 	{ SV("reach"), word_reach, "NAME[:PORT] via ADDRESS:PORT | unix:PATH",
 	  false },
 	{ SV("secret"), word_secret,

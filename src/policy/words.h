@@ -2,8 +2,8 @@
 /*
  * The words of the language: what stands behind each, and what it adds to a
  * policy.  words.c has the table, one file for each family of words the rest:
- * word_grant.c, word_host.c, word_rule.c, word_secret.c, word_limit.c,
- * word_run.c.
+ * word_grant.c, word_host.c, word_relay.c, word_rule.c, word_secret.c,
+ * word_limit.c, word_run.c.
  */
 #ifndef POLICY_WORDS_H
 #define POLICY_WORDS_H
@@ -32,6 +32,10 @@ int words_refuse(const struct statement *s, const struct word *w,
 word_parser word_read, word_write, word_show, word_hide, word_guard,
 	word_cache, word_roots, word_syscalls;
 word_parser word_allow, word_ask, word_deny, word_reach;
+/* allow, ask or deny, where `tcp` or `tls` stands in place of the methods. */
+bool words_is_relay(struct sv v);
+must_check int word_relay(const struct statement *s, enum verdict effect,
+			  struct policy *p, struct err *e);
 word_parser word_secret;
 word_parser word_device, word_publish;
 word_parser word_socket;	/* of word_reach */
