@@ -118,6 +118,17 @@ static void put_request(struct buf *b, const json_t *record)
 		put_member(b, "rule: ", record, "rule");
 }
 
+static void put_relay(struct buf *b, const json_t *record)
+{
+	put_text(b, record, "protocol");
+	buf_putc(b, ' ');
+	put_text(b, record, "host");
+	buf_printf(b, ":%lld", log_line_number(record, "port"));
+	put_member(b, "", record, "reason");
+	if (log_line_is_denial(record))
+		put_member(b, "rule: ", record, "rule");
+}
+
 static void put_run(struct buf *b, const json_t *record)
 {
 	put_text(b, record, "run");
@@ -232,6 +243,7 @@ static const struct {
 } forms[] = {
 	{ "run", put_run },
 	{ "request", put_request },
+	{ "relay", put_relay },
 	{ "response", put_response },
 	{ "violation", put_violation },
 	{ "publish", put_publish },

@@ -26,6 +26,7 @@
 #include "confine.h"
 #include "exchange.h"
 #include "own.h"
+#include "relay_exchange.h"
 
 static struct dial dial;
 static int status;	/* of the process */
@@ -78,6 +79,9 @@ static int on_socket(struct msg *m, uint32_t conn, uint32_t id,
 	if (s && s->exchange && s->exchange->id == id)
 		exchange_socket(s->exchange,
 				m->n_fds ? steal_fd(&m->fds[0]) : -1, error);
+	else if (s && s->relay && s->relay->id == id)
+		relay_socket(s->relay,
+			     m->n_fds ? steal_fd(&m->fds[0]) : -1, error);
 	return 0;
 }
 
@@ -139,21 +143,39 @@ static int start(struct msg *m, struct err *e)
 
 /* The stream's end is the agent's: an exchange that comes after it is only
  * accounted for. */
+static void too_late(const struct stream *s, uint32_t conn, uint32_t id)
+{
+	struct msg done = { .kind = MSG_DONE, .DONE = {
+		.conn = conn, .id = id,
+		.error = s ? SV("the connection is over") :
+			     SV("the agent hung up") } };
+
+	dial_report(&dial, &done);
+}
+
 static int on_exchange(const struct msg_EXCHANGE *m, struct err *e)
 {
 	struct stream *s = stream_find(m->conn);
-	struct msg done = { .kind = MSG_DONE, .DONE = {
-		.conn = m->conn, .id = m->id } };
 
-	if (s && s->exchange)
+	if (s && (s->exchange || s->relay))
 		return err_kind(e, ERR_PROTO, "two exchanges on a connection");
-	if (s && !s->over) {
+	if (s && !s->over)
 		exchange_begin(s, m);
-		return 0;
-	}
-	done.DONE.error = s ? SV("the connection is over") :
-			      SV("the agent hung up");
-	dial_report(&dial, &done);
+	else
+		too_late(s, m->conn, m->id);
+	return 0;
+}
+
+static int on_relay(const struct msg_RELAY *m, struct err *e)
+{
+	struct stream *s = stream_find(m->conn);
+
+	if (s && (s->exchange || s->relay))
+		return err_kind(e, ERR_PROTO, "a relay beside an exchange");
+	if (s && !s->over)
+		relay_begin(s, m);
+	else
+		too_late(s, m->conn, m->id);
 	return 0;
 }
 
@@ -181,6 +203,8 @@ static int on_warden(struct channel *c, struct msg *m, struct err *e)
 				     steal_fd(&m->fds[0]), e);
 	else if (m->kind == MSG_EXCHANGE)
 		failed = on_exchange(&m->EXCHANGE, e);
+	else if (m->kind == MSG_RELAY)
+		failed = on_relay(&m->RELAY, e);
 	else if (m->kind == MSG_LOCAL)
 		failed = on_socket(m, m->LOCAL.conn, m->LOCAL.id,
 				   m->LOCAL.error, e);

@@ -4,6 +4,7 @@
 
 #include "exchange.h"
 #include "own.h"
+#include "relay_exchange.h"
 
 enum { BUCKETS = 512 };
 
@@ -66,12 +67,18 @@ void stream_rest(struct stream *s, bool body_ended)
 	upstream_await(&s->upstream, true, false);
 }
 
-void stream_end(struct stream *s)
+void stream_finish(struct stream *s)
 {
 	s->exchange = NULL;
+	s->relay = NULL;
 	s->over = true;
 	upstream_close(&s->upstream);
 	channel_pause(&s->edge, false);
+}
+
+void stream_end(struct stream *s)
+{
+	stream_finish(s);
 	loop_arm(s->dial->loop, &s->linger, STREAM_LINGER_MS);
 }
 
@@ -91,7 +98,9 @@ static int on_message(struct channel *c, struct msg *m, struct err *e)
 		return -1;
 	if (s->over)
 		return 0;
-	if (s->draining)
+	if (s->relay)
+		relay_message(s->relay, m);
+	else if (s->draining)
 		drain(s, m);
 	else if (!s->exchange)
 		return err_kind(e, ERR_PROTO, "a body without a request");
@@ -109,6 +118,9 @@ static void on_closed(struct channel *c, const struct err *e)
 	if (s->exchange)
 		exchange_abandon(s->exchange, e ? "edge broke the rules" :
 						  "the agent hung up");
+	if (s->relay)
+		relay_abandon(s->relay, e ? "edge broke the rules" :
+					    "the agent hung up");
 	remove_stream(s);
 }
 
@@ -118,6 +130,8 @@ static void on_drained(struct channel *c)
 
 	if (s->exchange)
 		exchange_resume(s->exchange);
+	else if (s->relay)
+		relay_resume(s->relay);
 }
 
 static void on_upstream(struct upstream *u)
@@ -126,6 +140,8 @@ static void on_upstream(struct upstream *u)
 
 	if (s->exchange)
 		exchange_resume(s->exchange);
+	else if (s->relay)
+		relay_resume(s->relay);
 	else if (upstream_is_quiet(u))
 		upstream_await(u, true, false);
 	else

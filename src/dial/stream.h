@@ -5,6 +5,7 @@
  *
  *	idle		paused: what edge sends early waits in the socket
  *	an exchange	exchange.h
+ *	a relay		relay_exchange.h; then nothing else, before or after
  *	over		something went wrong, and edge was told; what it still
  *			sends is dropped, until it closes.  Closing first would
  *			throw away what it has not read yet.
@@ -25,6 +26,7 @@ enum {
 };
 
 struct exchange;
+struct relay;
 
 struct stream {
 	struct stream *next;		/* in its bucket, or in the grave */
@@ -33,6 +35,7 @@ struct stream {
 	struct channel edge;
 	struct upstream upstream;
 	struct exchange *exchange;	/* owned; NULL between two */
+	struct relay *relay;		/* owned; NULL: none */
 	bool over;
 	bool draining;			/* up to the next BODY_END */
 	struct timer linger;
@@ -47,7 +50,9 @@ struct stream *stream_find(uint32_t conn);
 /* The exchange is over and freed: ready for the next one.  body_ended: edge has
  * sent the whole request. */
 void stream_rest(struct stream *s, bool body_ended);
-/* The exchange is over and freed, and there will be no other. */
+/* The relay is over and freed; edge closes when it has read all of it. */
+void stream_finish(struct stream *s);
+/* The exchange or relay is over and freed, and there will be no other. */
 void stream_end(struct stream *s);
 
 #endif

@@ -165,7 +165,7 @@ bool call_send_end(struct call *call)
 		call->conn->face->abort(call);
 		return false;
 	}
-	if (x->response_done)
+	if (exchange_is_over(x))
 		call_done(call);
 	return true;
 }

@@ -41,6 +41,7 @@ struct exchange {
 	uint32_t id;
 	/* the body, towards dial */
 	bool body_done;			/* BODY_END was sent */
+	bool untaken;			/* a relay's, until dial says TAKEN */
 	unsigned violations;
 	struct placeholder_scan scan;
 	/* the response, towards the agent */
@@ -50,6 +51,12 @@ struct exchange {
 	uint64_t response_left;
 	struct h1_exchange h1;		/* for the face of HTTP/1 alone */
 };
+
+/* Are both halves? */
+static inline bool exchange_is_over(const struct exchange *x)
+{
+	return x->body_done && x->response_done && !x->untaken;
+}
 
 struct call {
 	struct conn *conn;	/* whose call it is */

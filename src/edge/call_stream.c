@@ -96,7 +96,19 @@ static int on_chunk_end(struct call *call, struct err *e)
 		return err_kind(e, ERR_PROTO, "less body than was announced");
 	x->response_done = true;
 	call->conn->face->end(call);
-	if (x->body_done)
+	if (exchange_is_over(x))
+		call_done(call);
+	return 0;
+}
+
+static int on_taken(struct call *call, struct err *e)
+{
+	struct exchange *x = call->exchange;
+
+	if (!x->untaken || !x->body_done)
+		return err_kind(e, ERR_PROTO, "TAKEN out of order");
+	x->untaken = false;
+	if (exchange_is_over(x))
 		call_done(call);
 	return 0;
 }
@@ -127,7 +139,8 @@ static int on_message(struct channel *stream, struct msg *m, struct err *e)
 	int result = 0;
 
 	/* dial may be faster than the verdict that set it to work. */
-	if (call->state == CALL_IDLE || call->exchange->response_done)
+	if (call->state == CALL_IDLE ||
+	    (call->exchange->response_done && m->kind != MSG_TAKEN))
 		return err_kind(e, ERR_PROTO, "%s without a request",
 				msg_name(m->kind));
 	if (m->kind == MSG_RESPONSE)
@@ -136,6 +149,8 @@ static int on_message(struct channel *stream, struct msg *m, struct err *e)
 		result = on_chunk(call, m->CHUNK.data, e);
 	else if (m->kind == MSG_CHUNK_END)
 		result = on_chunk_end(call, e);
+	else if (m->kind == MSG_TAKEN)
+		result = on_taken(call, e);
 	else
 		on_failure(call, &m->FAILURE);
 	if (result == 0)

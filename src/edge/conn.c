@@ -18,6 +18,7 @@
 #include "h1_face.h"
 #include "handshake.h"
 #include "own.h"
+#include "relay_face.h"
 #include "server.h"
 
 enum {
@@ -120,7 +121,7 @@ void conn_abort(struct conn *c)
 static void start_plain(struct conn *c)
 {
 	if (c->tunnel) {
-		conn_refused(c, SV("only TLS may follow a CONNECT"));
+		relay_suggest(c, RELAY_TCP, "only TLS may follow a CONNECT");
 		conn_close(c);
 		return;
 	}
@@ -151,6 +152,10 @@ static bool look_at_first_byte(struct conn *c)
 	n = recv(c->watch.fd, &first, 1, MSG_PEEK | MSG_DONTWAIT);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
 		c->readable = false;
+		return true;
+	}
+	if (n > 0 && first == TLS_HANDSHAKE && relay_may_be(c, RELAY_TLS)) {
+		relay_look(c);
 		return true;
 	}
 	if (n <= 0)
@@ -193,6 +198,9 @@ static void update_events(struct conn *c)
 		events |= EPOLLIN;
 	if ((c->out.n && !conn_is_held(c)) || c->want_write)
 		events |= EPOLLOUT;
+	/* A hang-up would be told again and again while dial is behind. */
+	if (c->hung_up && (c->eof || call_is_full(c->calls)))
+		events = EPOLLET;
 	loop_events(c->edge->loop, &c->watch, events);
 	for (struct call *call = c->calls; call; call = call->next)
 		if (channel_is_open(&call->stream))
@@ -242,23 +250,14 @@ static void on_ready(struct watch *w, uint32_t events)
 	 * can still be read. */
 	if (events & (EPOLLERR | EPOLLHUP) && c->state == CONN_HANDSHAKE)
 		conn_run(c);
-	/* Both directions are over, or it was reset: nobody is there. */
+	c->hung_up |= events & EPOLLHUP && c->shut;
+	/* Both directions are over, or it was reset: nobody is there.  But what
+	 * it sent behind the end of ours can still be read. */
 	if (events & EPOLLERR ||
-	    (events & EPOLLHUP && c->state != CONN_LINGER))
+	    (events & EPOLLHUP && c->state != CONN_LINGER && !c->shut))
 		conn_abort(c);
 	else
 		conn_run(c);
-}
-
-/* To wait there for the client's first byte would hang it. */
-static bool server_speaks_first(uint16_t port)
-{
-	static const uint16_t ports[] = { 21, 22, 25, 110, 143, 3306 };
-
-	for (size_t i = 0; i < countof(ports); i++)
-		if (ports[i] == port)
-			return true;
-	return false;
 }
 
 /* Without descriptor; NULL: no memory. */
@@ -302,12 +301,7 @@ void conn_start(struct edge *g, int *fd, const struct dest *dest)
 		return;
 	}
 	*fd = -1;
-	if (server_speaks_first(dest->port)) {
-		conn_refused(c, SV("only HTTP and TLS are carried, and on that"
-				   " port the server speaks first"));
-		conn_close(c);
-		return;
-	}
 	c->readable = true;	/* most clients speak first */
+	relay_start(c);
 	conn_run(c);
 }

@@ -25,7 +25,7 @@ enum conn_state {
 	CONN_OPENING = 1,	/* the first byte tells TLS from HTTP */
 	CONN_HANDSHAKE,		/* TLS */
 	CONN_DNS,		/* questions over TCP */
-	CONN_HTTP,		/* calls, as the face speaks */
+	CONN_HTTP,		/* calls, as the face speaks; or a relay */
 	CONN_LINGER,		/* said the last word; what still comes is dropped */
 	CONN_DEAD,
 };
@@ -77,6 +77,12 @@ struct conn {
 	bool tunnel;		/* behind a CONNECT: nothing but TLS */
 	bool used;		/* a request was read */
 	bool wait_cert;		/* vault was asked */
+	/* relay_face.h */
+	uint8_t relay;		/* the kind that it is, or may be, of */
+	bool no_tcp, no_tls;	/* it is none of that kind, warden says */
+	bool connect;		/* a CONNECT waits for its answer */
+	bool shut;		/* the agent saw the end of what we send */
+	bool hung_up;		/* ... and we that of what it sends */
 };
 
 static inline struct sv conn_host(const struct conn *c)

@@ -73,7 +73,8 @@ bool conn_fill(struct conn *c, size_t most)
 		conn_abort(c);
 		return false;
 	}
-	c->readable = got > 0 && (n == room || (c->tls && tls_pending(c->tls)));
+	c->readable = got > 0 && (n == room || c->hung_up ||
+				  (c->tls && tls_pending(c->tls)));
 	if (got == 0) {
 		c->want_read = true;
 		return false;

@@ -9,6 +9,7 @@
 
 #include "conn.h"
 #include "face.h"
+#include "relay_face.h"
 #include "tls.h"
 
 enum {
@@ -78,9 +79,8 @@ static void check_deadline(struct conn *c)
 		c->face->check_deadline(c, waited_ms);
 	} else if (waited_ms >= STILL_MS) {
 		if (c->state == CONN_OPENING)
-			conn_refused(c, SV("the client sent nothing; only"
-					   " protocols in which it speaks first"
-					   " are carried"));
+			relay_suggest(c, RELAY_TCP, "the client sent nothing,"
+				      " and speaks first in TLS and HTTP");
 		conn_close(c);
 	}
 }

@@ -15,6 +15,7 @@
 #include "dns.h"
 #include "handshake.h"
 #include "own.h"
+#include "relay_face.h"
 #include "server.h"
 
 enum { WARDEN_FD = 3, TICK_MS = 2000, SPARE_FDS = 64 };
@@ -120,6 +121,8 @@ static int on_start(struct edge *g, struct msg *m, struct err *e)
 		return err_kind(e, ERR_PROTO, "EDGE_START with %u descriptors",
 				m->n_fds);
 	raise_limits(g);
+	if (relay_learn(m->EDGE_START.relays, e) < 0)
+		return -1;
 	g->names = names_new(e);
 	if (!g->names)
 		return -1;

@@ -20,6 +20,7 @@
  *	h1_reader.c	HTTP/1: the agent's bytes become requests
  *	h1_face.c	HTTP/1: responses become bytes
  *	proxy.c		the explicit proxy: CONNECT and absolute form
+ *	relay_face.c	connections whose bytes are not read
  *	page.c		what a refusal looks like
  *	dns.c names.c	every name has a synthetic address
  */

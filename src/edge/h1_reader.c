@@ -13,6 +13,7 @@
 #include "h1_face.h"
 #include "h1_request.h"
 #include "proxy.h"
+#include "relay_face.h"
 
 enum { HEAD_MS = 60000, IDLE_MS = 300000 };
 
@@ -25,22 +26,36 @@ static bool is_worth_parsing(const struct conn *c)
 			   sv_find(fresh, '\n') < fresh.n);
 }
 
-static bool wait_for_more(struct conn *c)
-{
-	if (!c->eof)
-		return conn_fill(c, CONN_IN_MAX);
-	if (c->in.n)
-		conn_refused(c, SV("the client left in the middle of a request"));
-	conn_finish(c);
-	return true;
-}
-
 static bool resembles_http(struct sv in)
 {
 	struct sv line = sv_head(in, sv_find(in, '\n'));
 
 	return sv_find_sv(line, SV(" /")) < line.n ||
 	       sv_find_sv(line, SV("HTTP/")) < line.n;
+}
+
+/* Another protocol, which an answer of ours would only confuse. */
+static bool is_foreign(const struct conn *c)
+{
+	return !c->used && !c->tls && !resembles_http(buf_sv(&c->in));
+}
+
+static void refuse_foreign(struct conn *c)
+{
+	relay_suggest(c, RELAY_TCP, "neither TLS nor HTTP");
+	conn_finish(c);
+}
+
+static bool wait_for_more(struct conn *c)
+{
+	if (!c->eof)
+		return conn_fill(c, CONN_IN_MAX);
+	if (c->in.n && is_foreign(c))
+		refuse_foreign(c);
+	else if (c->in.n)
+		conn_refused(c, SV("the client left in the middle of a request"));
+	conn_finish(c);
+	return true;
 }
 
 /* A page for what did not become a request, and the last of the connection. */
@@ -61,10 +76,8 @@ static void refuse_bytes(struct conn *c, uint16_t status, struct sv reason)
 /* The head is malformed: where the next one would begin is unknown. */
 static void refuse_head(struct conn *c, const struct h1_request *bad)
 {
-	if (!c->used && !c->tls && !resembles_http(buf_sv(&c->in))) {
-		conn_refused(c, SV("neither TLS nor HTTP; no other protocol is"
-				   " carried"));
-		conn_finish(c);
+	if (is_foreign(c)) {
+		refuse_foreign(c);
 	} else if (conn_is_literal(c) && !c->host_n) {
 		refuse_bytes(c, 403, LITERAL);
 	} else {

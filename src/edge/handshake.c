@@ -17,6 +17,7 @@
 #include <sys/socket.h>
 
 #include "h1_face.h"
+#include "relay_face.h"
 #include "server.h"
 #include "target.h"
 
@@ -108,13 +109,13 @@ static void choose_certificate(struct conn *c)
 void handshake_note_distrust(struct conn *c)
 {
 	if (tls_is_distrusted(c->tls))
-		conn_refused(c, SV("the client does not trust the sandbox's"
-				   " certificate: it pins one or brings its own"
-				   " roots"));
+		relay_suggest(c, RELAY_TLS, "the client does not trust the"
+			      " sandbox's certificate: it pins one or brings its"
+			      " own roots");
 	else if (tls_is_doubted(c->tls))
-		conn_refused(c, SV("the client hung up on the sandbox's"
-				   " certificate: it may pin one or bring its"
-				   " own roots"));
+		relay_suggest(c, RELAY_TLS, "the client hung up on the"
+			      " sandbox's certificate: it may pin one or bring"
+			      " its own roots");
 }
 
 static void failed(struct conn *c, const struct err *e)

@@ -12,6 +12,8 @@
  */
 #include "proxy.h"
 
+#include "relay_face.h"
+
 /* What was asked before was for another host, or in the clear. */
 static int aim(struct call *call)
 {
@@ -40,9 +42,20 @@ void proxy_connect(struct call *call)
 	call_rest(call);
 	c->tunnel = true;
 	c->used = false;
+	/* What the server may begin is answered when it is there. */
+	if (relay_may_be(c, RELAY_TCP)) {
+		c->connect = true;
+		relay_ask(c, RELAY_TCP);
+		return;
+	}
+	proxy_put_established(c);
+	conn_set_state(c, CONN_OPENING);
+}
+
+void proxy_put_established(struct conn *c)
+{
 	/* Whatever the Connection field said: the tunnel has begun. */
 	buf_puts(&c->out, "HTTP/1.1 200 Connection established\r\n\r\n");
-	conn_set_state(c, CONN_OPENING);
 }
 
 int proxy_retarget(struct call *call)

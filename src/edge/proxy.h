@@ -7,6 +7,8 @@
 
 /* CONNECT: answers it, and what follows must be TLS for that host. */
 void proxy_connect(struct call *call);
+/* Its answer, which nothing is said before. */
+void proxy_put_established(struct conn *c);
 /* Absolute form: the connection is for the request's host from now on; -1
  * without memory. */
 must_check int proxy_retarget(struct call *call);

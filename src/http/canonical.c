@@ -20,7 +20,7 @@ static const char *method_check(struct sv method)
 	return NULL;
 }
 
-static const char *host_check(struct sv host)
+const char *host_check(struct sv host)
 {
 	char text[HTTP_HOST_MAX];
 	struct sv canonical;

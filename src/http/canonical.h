@@ -12,6 +12,8 @@
 /* NULL when everything that request.h says of a request holds, else why not
  * (a constant sentence). */
 must_check const char *request_check(const struct http_request *r);
+/* The same of its host alone. */
+must_check const char *host_check(struct sv host);
 bool request_is_canonical(const struct http_request *r);
 
 /* Its URL, for people and for the record; the port unless it is usual. */

@@ -37,6 +37,21 @@ struct conn *conn_add(struct warden *w, uint32_t number)
 	return c;
 }
 
+int conn_take(struct conn *c, uint32_t id, struct sv host, uint16_t port,
+	      struct err *e)
+{
+	if (id != c->id + 1 || c->tickets_due)
+		return err_kind(e, ERR_PROTO, "requests out of order");
+	c->id = id;
+	c->dispatched = false;
+	c->connects = 0;
+	c->tickets_n = 0;
+	c->port = port;
+	buf_reset(&c->host);
+	buf_put(&c->host, host);
+	return 0;
+}
+
 static void conn_free(struct conn *c)
 {
 	buf_free(&c->host);

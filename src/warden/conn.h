@@ -27,6 +27,10 @@ struct conn {
 struct conn *conn_find(struct warden *w, uint32_t number);
 /* NULL when there are too many. */
 struct conn *conn_add(struct warden *w, uint32_t number);
+/* The request of that id is the connection's newest, and for that origin.  One
+ * at a time, counted without gaps: ERR_PROTO else. */
+must_check int conn_take(struct conn *c, uint32_t id, struct sv host,
+			 uint16_t port, struct err *e);
 void conn_remove(struct warden *w, uint32_t number);
 void conn_remove_all(struct warden *w);
 /* The connection that waits for this ticket, or NULL. */

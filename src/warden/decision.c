@@ -11,6 +11,7 @@
 #include "conn.h"
 #include "exchange.h"
 #include "record.h"
+#include "relay_decision.h"
 
 enum { DECISION_ARENA_MAX = 1 << 18 };
 
@@ -125,16 +126,8 @@ static int on_request(struct warden *w, const struct msg_REQUEST *m,
 			return -1;
 		return decision_send(w, m, 503, &full, e);
 	}
-	/* One request at a time on a connection, counted without gaps. */
-	if (m->id != c->id + 1 || c->tickets_due)
-		return err_kind(e, ERR_PROTO, "requests out of order");
-	c->id = m->id;
-	c->dispatched = false;
-	c->connects = 0;
-	c->tickets_n = 0;
-	c->port = m->port;
-	buf_reset(&c->host);
-	buf_put(&c->host, m->host);
+	if (conn_take(c, m->id, m->host, m->port, e) < 0)
+		return -1;
 	return decide(w, c, m, &r, &a, e);
 }
 
@@ -163,6 +156,8 @@ int warden_on_edge(struct channel *c, struct msg *m, struct err *e)
 	switch ((int)m->kind) {
 	case MSG_REQUEST:
 		return on_request(w, &m->REQUEST, e);
+	case MSG_OPEN:
+		return relay_on_open(w, &m->OPEN, e);
 	case MSG_REFUSED:
 		w->denied++;
 		return record_refused(w, &m->REFUSED, e);

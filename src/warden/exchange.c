@@ -30,8 +30,8 @@ static int fail(struct warden *w, const struct msg_REQUEST *m, struct sv why,
 	return decision_send(w, m, 502, &answer, e);
 }
 
-static int send_stream(struct warden *w, struct conn *c, int *ret_edge_fd,
-		       struct err *e)
+int exchange_send_stream(struct warden *w, struct conn *c, int *ret_edge_fd,
+			 struct err *e)
 {
 	struct msg out = { .kind = MSG_STREAM, .n_fds = 1 };
 	auto_fd int edge_fd = -1, dial_fd = -1;
@@ -56,7 +56,7 @@ static int dispatch(struct warden *w, struct conn *c,
 	struct msg out = { .kind = MSG_EXCHANGE, .EXCHANGE = *x };
 	auto_fd int edge_fd = -1;
 
-	if (!c->has_stream && send_stream(w, c, &edge_fd, e) < 0)
+	if (!c->has_stream && exchange_send_stream(w, c, &edge_fd, e) < 0)
 		return -1;
 	if (channel_send(&w->dial.channel, &out, e) < 0)
 		return -1;

@@ -14,6 +14,9 @@ must_check int exchange_begin(struct warden *w, struct conn *c,
 
 /* The agent has hung up: what was not handed out yet never is. */
 must_check int exchange_forget(struct warden *w, uint32_t conn, struct err *e);
+/* Gives dial the stream of a connection; edge's end of it in *ret_edge_fd. */
+must_check int exchange_send_stream(struct warden *w, struct conn *c,
+				    int *ret_edge_fd, struct err *e);
 
 /* Tells edge what to answer; status 0 allows (decision.c). */
 must_check int decision_send(struct warden *w, const struct msg_REQUEST *m,

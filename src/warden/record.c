@@ -84,6 +84,27 @@ int record_request(struct warden *w, const struct msg_REQUEST *m,
 	return trail_commit(w->trail, e);
 }
 
+int record_relay(struct warden *w, const struct msg_OPEN *m,
+		 const struct relay_answer *answer, struct err *e)
+{
+	struct json *j = begin(w, "relay");
+
+	json_put_u64(j, "conn", m->conn);
+	json_put_u64(j, "id", m->id);
+	json_put_str(j, "verdict", verdict_name(answer->verdict));
+	json_put_sv(j, "protocol", relay_kind_word((enum relay_kind)m->relay));
+	put_bounded(j, "host", m->host);
+	json_put_u64(j, "port", m->port);
+	json_key(j, "rule");
+	if (answer->rule.n)
+		json_sv(j, answer->rule);
+	else
+		json_nil(j);
+	if (answer->verdict != VERDICT_ALLOW)
+		put_bounded(j, "reason", answer->reason);
+	return trail_commit(w->trail, e);
+}
+
 int record_refused(struct warden *w, const struct msg_REFUSED *m,
 		   struct err *e)
 {

@@ -4,6 +4,7 @@
 #define WARDEN_RECORD_H
 
 #include "match.h"
+#include "match_relay.h"
 #include "warden.h"
 
 /* Every one returns -1 when it could not be written: then do not act. */
@@ -11,6 +12,8 @@ must_check int record_request(struct warden *w, const struct msg_REQUEST *m,
 			      const struct answer *answer,
 			      const struct credential_use *use,
 			      struct err *e);
+must_check int record_relay(struct warden *w, const struct msg_OPEN *m,
+			    const struct relay_answer *answer, struct err *e);
 must_check int record_refused(struct warden *w, const struct msg_REFUSED *m,
 			      struct err *e);
 /* A name that was not made inside, and the statement that says so. */

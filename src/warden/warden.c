@@ -8,6 +8,7 @@
 #include "conn.h"
 #include "own.h"
 #include "record.h"
+#include "relay_decision.h"
 #include "roots.h"
 
 enum { VAULT_READY_MS = 30000 };	/* a login tool may ask over the network */
@@ -248,6 +249,7 @@ static int pair_with_vault(struct warden *w, enum role role, int *ret_fd,
 int warden_start_edge(struct warden *w, struct err *e)
 {
 	struct msg out = { .kind = MSG_EDGE_START, .n_fds = 2 };
+	auto_buf struct buf hints = buf_new(4096);
 	auto_fd int vault_fd = -1;
 
 	w->edge.channel.message = warden_on_edge;
@@ -255,6 +257,8 @@ int warden_start_edge(struct warden *w, struct err *e)
 	if (helper_start(&w->edge, w->loop, e) < 0)
 		return -1;
 	out.EDGE_START.intercept = w->intercept;
+	relay_put_hints(w->policy, &hints);
+	out.EDGE_START.relays = buf_sv(&hints);
 	out.fds[0] = w->listener_fd;
 	out.fds[1] = w->dns_fd;
 	if (w->intercept) {

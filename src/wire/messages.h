@@ -77,11 +77,16 @@ enum { WIRE_FDS_MAX = 4, WIRE_SIZE_MAX = 131072, WIRE_CHUNK_MAX = 32768,
 	M(LOCAL, WARDEN, DIAL, 1, PHASE_RUN)                    \
 	/* a body that a limit counts */                        \
 	M(DRAW, DIAL, WARDEN, 0, PHASE_RUN)                     \
-	M(ALLOWANCE, WARDEN, DIAL, 0, PHASE_RUN)
+	M(ALLOWANCE, WARDEN, DIAL, 0, PHASE_RUN)                \
+	/* a connection whose bytes are not read */             \
+	M(OPEN, EDGE, WARDEN, 0, PHASE_RUN)                     \
+	M(RELAY, WARDEN, DIAL, 0, PHASE_RUN)                    \
+	M(TAKEN, DIAL, EDGE, 0, PHASE_RUN)
 
 /* Descriptors: the capturing TCP listener, the DNS socket, and with
- * `intercept` the socket to vault.  Without `intercept` TLS is refused. */
-#define WIRE_FIELDS_EDGE_START(F) F(U8, intercept, 0)
+ * `intercept` the socket to vault.  Without `intercept` TLS is refused.  relays
+ * are kind (U8) and port (U16, 0 for any) of every rule that OPEN may ask for. */
+#define WIRE_FIELDS_EDGE_START(F) F(U8, intercept, 0) F(SV, relays, 4096)
 /* `sources` SOURCE messages follow; then vault answers READY. */
 #define WIRE_FIELDS_VAULT_START(F) F(U8, want_ca, 0) F(U32, sources, 0)
 /* Descriptor: the read end the value comes from, up to end of file. */
@@ -167,6 +172,19 @@ enum { WIRE_FDS_MAX = 4, WIRE_SIZE_MAX = 131072, WIRE_CHUNK_MAX = 32768,
 /* In all, from the body's beginning; the same as before: there is no more. */
 #define WIRE_FIELDS_ALLOWANCE(F)                                          \
 	F(U32, conn, 0) F(U32, id, 0) F(U64, bytes, 0)
+/* Is that relay (relay_kind.h) to host and port to be carried?  Answered by a
+ * VERDICT: 421 when no rule speaks of it, unless `only`: there is no other way
+ * for it to go on.  fault says why edge would not carry it. */
+#define WIRE_FIELDS_OPEN(F)                                               \
+	F(U32, conn, 0) F(U32, id, 0) F(U8, relay, 0) F(SV, host, 253)    \
+	F(U16, port, 0) F(U8, only, 0) F(SV, fault, 256)
+/* In place of EXCHANGE.  Connected is a RESPONSE 200 with a body up to the end;
+ * BODY and CHUNK are the bytes, BODY_END and CHUNK_END the two ends. */
+#define WIRE_FIELDS_RELAY(F)                                              \
+	F(U32, conn, 0) F(U32, id, 0) F(SV, host, 253) F(U16, port, 0)
+/* The origin has taken every BODY and knows that there are no more: before
+ * that, the stream must not be closed. */
+#define WIRE_FIELDS_TAKEN(F) F(U8, unused, 0)
 
 #define WIRE_FIELDS_BODY(F) F(SV, data, 32768)
 #define WIRE_FIELDS_BODY_END(F) F(U8, unused, 0)

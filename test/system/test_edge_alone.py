@@ -508,16 +508,24 @@ def test_an_address_of_the_range_that_no_name_has_is_a_literal(edge):
 
 def test_another_protocol_is_closed(edge, agent):
     agent.send("SSH-2.0-OpenSSH_9.2\r\n")
-    assert b"no other protocol" in edge.refused().reason
+    assert edge.refused().reason == (
+        b"neither TLS nor HTTP; `allow tcp api.example:80` would carry it"
+        b" unread")
     assert agent.is_closed()
 
 
-def test_a_port_where_the_server_speaks_first_is_closed_at_once(place):
+def test_a_port_where_the_server_speaks_first_is_asked_for_at_once(place):
     edge = Edge(place, port=22)
     agent = edge.connect("ssh.example")
-    assert agent.is_closed()
-    told = edge.refused()
-    assert (told.host, told.port) == (b"ssh.example", 22)
+    asked = edge.warden.expect("OPEN")
+    assert (asked.host, asked.port, asked.relay, asked.only) == (
+        b"ssh.example", 22, 1, 1)
+    edge.deny(asked)
+    with pytest.raises(ConnectionResetError):
+        agent.rest()
+    edge.warden.expect("HANGUP")
+    assert edge.connect("203.0.113.22", literal=True).is_closed()
+    assert b"literal" in edge.refused().reason
     edge.close()
 
 
@@ -669,16 +677,42 @@ def test_the_proxy_itself_speaks_no_tls(proxy):
 
 def test_only_tls_goes_through_a_tunnel(proxy):
     agent = proxy.connect("proxy.stockade")
-    agent.send("CONNECT a.example:25 HTTP/1.1\r\nHost: a.example:25\r\n"
+    agent.send("CONNECT a.example:587 HTTP/1.1\r\nHost: a.example:587\r\n"
                "Connection: close\r\n\r\n")
     assert agent.until(b"\r\n\r\n").startswith(b"HTTP/1.1 200 ")
     agent.send("EHLO me\r\n")
     told = proxy.refused()
-    assert (told.host, told.port) == (b"a.example", 25)
+    assert (told.host, told.port) == (b"a.example", 587)
     assert b"only TLS" in told.reason
     with pytest.raises(ConnectionResetError):
         assert agent.rest() == b""
         raise ConnectionResetError
+
+
+def test_a_tunnel_where_the_server_speaks_first_is_asked_for(proxy):
+    for status in (0, 403):
+        agent = proxy.connect("proxy.stockade")
+        agent.send("CONNECT a.example:25 HTTP/1.1\r\nHost: a.example:25"
+                   "\r\n\r\n")
+        asked = proxy.warden.expect("OPEN")
+        assert (asked.host, asked.port, asked.only) == (b"a.example", 25, 1)
+        if status:
+            proxy.deny(asked)
+            assert agent.response().status == 403
+            continue
+        stream = proxy.allow(asked)
+        assert proxy.is_quiet()
+        stream.send("RESPONSE", id=asked.id, status=200, body=3)
+        assert agent.until(b"\r\n\r\n").startswith(b"HTTP/1.1 200 ")
+        stream.send("CHUNK", data=b"220 hello\r\n")
+        assert agent.until(b"\n") == b"220 hello\r\n"
+        agent.send(b"EHLO me\r\n")
+        assert stream.expect("BODY").data == b"EHLO me\r\n"
+        # Its end without CHUNK_END is none.
+        stream.close()
+        with pytest.raises(ConnectionResetError):
+            agent.rest()
+        proxy.warden.expect("HANGUP")
 
 
 # Names

@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Bytes both ways, which nobody reads: see relay_exchange.h. */
+#include "relay_exchange.h"
+
+#include <stdlib.h>
+#include <sys/socket.h>
+
+#include "own.h"
+
+enum {
+	CONNECT_MS = 60000,		/* resolve gives up long before */
+	BYTES_A_TURN = 512 * 1024,	/* then it is the turn of the others */
+	LARGE_READ = 4096,		/* probably followed by another */
+};
+
+static void relay_free(struct relay *r)
+{
+	struct loop *l = r->stream->dial->loop;
+
+	loop_disarm(l, &r->deadline);
+	loop_disarm(l, &r->again);
+	buf_free(&r->out);
+	r->stream->relay = NULL;
+	free(r);
+}
+
+static void done(struct relay *r, const char *error)
+{
+	struct msg m = { .kind = MSG_DONE, .DONE = {
+		.conn = r->stream->conn, .id = r->id, .sent = r->sent,
+		.received = r->received,
+		.error = sv_head(sv_str(error), 256) } };
+
+	dial_report(r->stream->dial, &m);
+}
+
+/* What was sent so far must not be taken for all of it. */
+static void reset_origin(struct relay *r)
+{
+	static const struct linger reset = { .l_onoff = 1, .l_linger = 0 };
+	struct upstream *u = &r->stream->upstream;
+
+	if (upstream_is_open(u))
+		(void)setsockopt(u->fd, SOL_SOCKET, SO_LINGER, &reset,
+				 sizeof reset);
+	upstream_close(u);
+}
+
+void relay_abandon(struct relay *r, const char *why)
+{
+	done(r, why);
+	reset_origin(r);
+	relay_free(r);
+}
+
+static void fail(struct relay *r, uint16_t status, const struct err *e)
+{
+	struct stream *s = r->stream;
+	struct msg m = { .kind = MSG_FAILURE, .FAILURE = {
+		.id = r->id, .status = status,
+		.reason = sv_head(sv_str(e->msg), 256) } };
+	struct err ignored;
+
+	done(r, e->msg);
+	reset_origin(r);
+	/* An edge that does not even take this sees the stream end. */
+	(void)channel_send(&s->edge, &m, &ignored);
+	relay_free(r);
+	stream_end(s);
+}
+
+static void finish(struct relay *r)
+{
+	struct stream *s = r->stream;
+
+	done(r, "");
+	relay_free(r);
+	stream_finish(s);
+}
+
+static struct sv pending(const struct relay *r)
+{
+	return sv_from(buf_sv(&r->out), r->written);
+}
+
+/* To the origin; how much of it is taken. */
+static size_t write_some(struct relay *r, struct sv v)
+{
+	struct err ignored;
+	size_t taken = 0;
+
+	while (!r->deaf && taken < v.n) {
+		size_t n = 0;
+		enum upstream_status s = upstream_write(&r->stream->upstream,
+							sv_from(v, taken), &n,
+							&ignored);
+
+		if (s == UPSTREAM_AGAIN)
+			break;
+		/* It may have said why before it went: reading will tell. */
+		if (s != UPSTREAM_OK)
+			r->deaf = true;
+		taken += n;
+	}
+	r->sent += taken;
+	return taken;
+}
+
+/* -1: edge cannot be told that all was taken. */
+static int write_out(struct relay *r, struct err *e)
+{
+	const struct msg m = { .kind = MSG_TAKEN };
+
+	r->written += write_some(r, pending(r));
+	if (!r->deaf && pending(r).n)
+		return 0;
+	/* A quiet relay costs no memory. */
+	buf_free(&r->out);
+	r->written = 0;
+	if (!r->ended || r->shut || r->deaf)
+		return 0;
+	r->shut = true;
+	(void)shutdown(r->stream->upstream.fd, SHUT_WR);
+	return channel_send(&r->stream->edge, &m, e);
+}
+
+static int on_end(struct relay *r, struct err *e)
+{
+	const struct msg m = { .kind = MSG_CHUNK_END };
+
+	r->received_all = true;
+	return channel_send(&r->stream->edge, &m, e);
+}
+
+/* What the origin sends, as long as edge takes it; one read fills a message. */
+static int read_in(struct relay *r, struct err *e)
+{
+	static char bytes[WIRE_CHUNK_MAX];
+	struct channel *edge = &r->stream->edge;
+	size_t turn = 0;
+
+	while (!r->received_all && !channel_is_full(edge)) {
+		struct msg m = { .kind = MSG_CHUNK };
+		size_t n = 0;
+		enum upstream_status s = upstream_read(&r->stream->upstream,
+						       bytes, sizeof bytes, &n,
+						       e);
+
+		if (s == UPSTREAM_AGAIN)
+			break;
+		if (s == UPSTREAM_EOF)
+			return on_end(r, e);
+		if (s != UPSTREAM_OK)
+			return err_ctx(e, "%s", r->host);
+		r->received += n;
+		m.CHUNK.data = sv_of(bytes, n);
+		if (channel_send(edge, &m, e) < 0)
+			return -1;
+		turn += n;
+		if (n < LARGE_READ)
+			break;
+		if (turn >= BYTES_A_TURN) {
+			loop_arm(r->stream->dial->loop, &r->again, 0);
+			break;
+		}
+	}
+	return 0;
+}
+
+static void run(struct relay *r)
+{
+	struct stream *s = r->stream;
+	struct err e = { 0 };
+	bool writes;
+
+	if (write_out(r, &e) < 0 || read_in(r, &e) < 0) {
+		fail(r, 502, &e);
+		return;
+	}
+	if (r->received_all && r->deaf) {
+		(void)err_kind(&e, ERR_PROTO, "%s closed the connection and "
+			       "did not take all", r->host);
+		fail(r, 502, &e);
+		return;
+	}
+	/* What is queued for edge would be lost with the relay. */
+	if (r->received_all && r->shut && !channel_is_full(&s->edge)) {
+		finish(r);
+		return;
+	}
+	writes = !r->deaf && pending(r).n;
+	upstream_await(&s->upstream,
+		       !r->received_all && !channel_is_full(&s->edge), writes);
+	channel_pause(&s->edge, writes || r->ended);
+}
+
+void relay_resume(struct relay *r)
+{
+	if (r->connected)
+		run(r);
+}
+
+void relay_message(struct relay *r, const struct msg *m)
+{
+	struct sv data = m->kind == MSG_BODY ? m->BODY.data : (struct sv){ 0 };
+
+	if (m->kind == MSG_BODY_END)
+		r->ended = true;
+	if (r->connected && r->out.n == 0)
+		data = sv_from(data, write_some(r, data));
+	if (!r->deaf)
+		buf_put(&r->out, data);
+	if (r->out.full)
+		r->deaf = true;
+	relay_resume(r);
+}
+
+static int open_origin(struct relay *r, int fd, struct err *e)
+{
+	const struct http_request to = {
+		.scheme = HTTP_PLAIN, .host = sv_str(r->host), .port = r->port,
+	};
+	const struct msg m = { .kind = MSG_RESPONSE, .RESPONSE = {
+		.id = r->id, .status = 200, .body = HTTP_BODY_CLOSE } };
+
+	if (upstream_open(&r->stream->upstream, r->stream->dial->loop, fd, &to,
+			  e) < 0)
+		return -1;
+	r->connected = true;
+	return channel_send(&r->stream->edge, &m, e);
+}
+
+void relay_socket(struct relay *r, int socket_fd, struct sv error)
+{
+	auto_fd int fd = socket_fd;
+	struct err e = { 0 };
+
+	if (r->connected)
+		return;
+	loop_disarm(r->stream->dial->loop, &r->deadline);
+	if (fd < 0) {
+		(void)err_kind(&e, ERR_DENIED, "cannot reach %s: %.*s",
+			       r->host, SV_FMT(error));
+		fail(r, sv_find_sv(error, SV("timed out")) < error.n ?
+			     504 : 502, &e);
+		return;
+	}
+	if (open_origin(r, fd, &e) < 0) {
+		if (r->connected)
+			(void)steal_fd(&fd);
+		fail(r, 502, &e);
+		return;
+	}
+	(void)steal_fd(&fd);
+	run(r);
+}
+
+static void on_deadline(struct timer *t)
+{
+	struct relay *r = container_of(t, struct relay, deadline);
+	struct err e = { 0 };
+
+	(void)err_kind(&e, ERR_LIMIT, "connecting to %s timed out", r->host);
+	fail(r, 504, &e);
+}
+
+static void on_again(struct timer *t)
+{
+	relay_resume(container_of(t, struct relay, again));
+}
+
+void relay_begin(struct stream *s, const struct msg_RELAY *m)
+{
+	struct relay *r = calloc(1, sizeof *r);
+	struct msg need = { .kind = MSG_NEED, .NEED = { .conn = m->conn,
+							.id = m->id } };
+
+	if (!r) {
+		struct msg over = { .kind = MSG_DONE, .DONE = {
+			.conn = m->conn, .id = m->id,
+			.error = SV("out of memory") } };
+
+		dial_report(s->dial, &over);
+		stream_end(s);
+		return;
+	}
+	s->relay = r;
+	r->stream = s;
+	r->id = m->id;
+	r->port = m->port;
+	memcpy(r->host, m->host.p, m->host.n);	/* the table bounds it */
+	r->out = buf_new(WIRE_CHUNK_MAX);
+	r->deadline.fired = on_deadline;
+	r->again.fired = on_again;
+	loop_arm(s->dial->loop, &r->deadline, CONNECT_MS);
+	dial_report(s->dial, &need);
+}

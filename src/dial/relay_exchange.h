@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One relay: bytes both ways between an agent's connection and an origin's,
+ * which nobody reads.
+ *
+ *	connecting	NEED is with warden; resolve will send the socket
+ *	connected	RESPONSE was sent; BODY goes out, CHUNK comes in
+ *
+ * There is no TLS of ours and never a credential.  Each direction ends by
+ * itself: BODY_END shuts the origin's socket for writing, the origin's end
+ * becomes CHUNK_END; the relay is over with both.  A connection that breaks off
+ * is broken off on the other side as well, by a reset, so that what is not whole
+ * does not look whole.
+ *
+ * Neither side is ahead by more than one message.  Nothing but connecting has a
+ * limit of time: a database's connection may be silent all day.
+ */
+#ifndef DIAL_RELAY_EXCHANGE_H
+#define DIAL_RELAY_EXCHANGE_H
+
+#include "buf.h"
+#include "stream.h"
+
+struct relay {
+	struct stream *stream;
+	uint32_t id;
+	uint16_t port;
+	char host[HTTP_HOST_MAX + 1];
+	bool connected;
+	bool ended;		/* the agent's side is: BODY_END came */
+	bool shut;		/* ... and the origin was told */
+	bool deaf;		/* the origin takes no more bytes */
+	bool received_all;	/* the origin's side has ended: CHUNK_END */
+	struct buf out;		/* the piece that is under way */
+	size_t written;
+	struct timer deadline;	/* of connecting */
+	struct timer again;	/* to go on after the others' turn */
+	uint64_t sent, received;
+};
+
+/* The stream is new.  Ends by itself. */
+void relay_begin(struct stream *s, const struct msg_RELAY *m);
+/* resolve's answer; takes fd (-1 with an error). */
+void relay_socket(struct relay *r, int fd, struct sv error);
+/* BODY or BODY_END. */
+void relay_message(struct relay *r, const struct msg *m);
+/* One of the two sides may be ready to move bytes. */
+void relay_resume(struct relay *r);
+/* edge is gone: the origin sees a reset. */
+void relay_abandon(struct relay *r, const char *why);
+
+#endif

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Relays: see relay_decision.h.
+ *
+ * The same order as for a request: decided, recorded, and only then anything
+ * is looked up or connected.  What no rule for relays speaks of is no relay,
+ * and edge goes on with it as HTTP; that is no decision yet, and not recorded.
+ */
+#include "relay_decision.h"
+
+#include "canonical.h"
+#include "conn.h"
+#include "cur.h"
+#include "exchange.h"
+#include "own.h"
+#include "record.h"
+
+enum { RELAY_ARENA_MAX = 16384 };
+
+/* HTTP's number for "this is not the server to ask". */
+enum { NO_RELAY = 421 };
+
+static int tell(struct warden *w, const struct msg_OPEN *m, uint16_t status,
+		const struct relay_answer *answer, int *edge_fd, struct err *e)
+{
+	struct msg out = { .kind = MSG_VERDICT, .VERDICT = {
+		.conn = m->conn, .id = m->id, .status = status,
+		.rule = sv_head(answer->rule, 2048),
+		.reason = sv_head(answer->reason, 1024),
+		.allow_with = sv_head(answer->allow_with, 4096) } };
+
+	if (*edge_fd >= 0)
+		out.fds[out.n_fds++] = *edge_fd;
+	return channel_send(&w->edge.channel, &out, e);
+}
+
+static int refuse(struct warden *w, const struct msg_OPEN *m, uint16_t status,
+		  const struct relay_answer *answer, struct err *e)
+{
+	int none = -1;
+
+	w->denied++;
+	if (record_relay(w, m, answer, e) < 0)
+		return -1;
+	return tell(w, m, status, answer, &none, e);
+}
+
+static int begin(struct warden *w, struct conn *c, const struct msg_OPEN *m,
+		 const struct relay_answer *answer, struct err *e)
+{
+	struct msg out = { .kind = MSG_RELAY, .RELAY = {
+		.conn = m->conn, .id = m->id, .host = m->host,
+		.port = m->port } };
+	struct err trouble = { 0 };
+	auto_fd int edge_fd = -1;
+
+	w->allowed++;
+	if (record_relay(w, m, answer, e) < 0)
+		return -1;
+	if (warden_start_origin_side(w, &trouble) < 0) {
+		const struct relay_answer failed = {
+			.reason = sv_str(trouble.msg),
+		};
+
+		return tell(w, m, 502, &failed, &edge_fd, e);
+	}
+	/* It is for this alone: requests had a stream of their own. */
+	if (c->has_stream)
+		return err_kind(e, ERR_PROTO, "a relay behind a request");
+	if (exchange_send_stream(w, c, &edge_fd, e) < 0 ||
+	    channel_send(&w->dial.channel, &out, e) < 0)
+		return -1;
+	c->has_stream = true;
+	c->dispatched = true;
+	return tell(w, m, 0, answer, &edge_fd, e);
+}
+
+static int check(const struct msg_OPEN *m, struct err *e)
+{
+	if ((m->relay != RELAY_TCP && m->relay != RELAY_TLS) || m->port == 0 ||
+	    m->only > 1 || host_check(m->host))
+		return err_kind(e, ERR_PROTO, "malformed OPEN");
+	return 0;
+}
+
+static int decide(struct warden *w, struct conn *c, const struct msg_OPEN *m,
+		  struct err *e)
+{
+	auto_arena struct arena a = arena_new(RELAY_ARENA_MAX);
+	const struct relay_question q = {
+		.kind = (enum relay_kind)m->relay, .host = m->host,
+		.port = m->port,
+	};
+	struct relay_answer answer;
+	int none = -1;
+
+	if (match_relay(w->policy, &q, &a, &answer, e) < 0)
+		return -1;
+	if (!answer.opaque && !m->only)
+		return tell(w, m, NO_RELAY, &answer, &none, e);
+	if (answer.verdict == VERDICT_ALLOW && m->fault.n) {
+		answer.verdict = VERDICT_DENY;
+		answer.reason = m->fault;
+	}
+	if (answer.verdict != VERDICT_ALLOW)
+		return refuse(w, m, 403, &answer, e);
+	return begin(w, c, m, &answer, e);
+}
+
+int relay_on_open(struct warden *w, const struct msg_OPEN *m, struct err *e)
+{
+	const struct relay_answer full = {
+		.reason = SV("too many connections"),
+	};
+	struct conn *c = conn_find(w, m->conn);
+
+	if (check(m, e) < 0)
+		return -1;
+	if (!c)
+		c = conn_add(w, m->conn);
+	if (!c)
+		return refuse(w, m, 503, &full, e);
+	if (conn_take(c, m->id, m->host, m->port, e) < 0)
+		return -1;
+	return decide(w, c, m, e);
+}
+
+void relay_put_hints(const struct policy *p, struct buf *b)
+{
+	for (size_t i = 0; i < p->relays_n; i++) {
+		const struct relay_rule *r = &p->relays[i];
+
+		if (r->effect == VERDICT_DENY)
+			continue;
+		buf_put_u8(b, (uint8_t)r->kind);
+		buf_put_u16(b, r->port);
+	}
+}
