@@ -193,8 +193,8 @@ static void read_grant(struct entry *n)
 {
 	static const char *const keys[] = { "word", "path", "optional", "origin", NULL };
 	static const struct sv words[] = {
-		SV("read"), SV("write"), SV("show"), SV("hide"), SV("guard"),
-		SV("cache"), SV("socket"),
+		SV("read"), SV("write"), SV("show"), SV("hide"), SV("guard"), SV("cache"),
+		SV("socket"),
 	};
 	struct sv word;
 
@@ -202,10 +202,10 @@ static void read_grant(struct entry *n)
 	word = word_of(n, "word", words, countof(words));
 	if (sv_eq(word, SV("socket"))) {
 		add_socket(n);
-		return;
+	} else {
+		add_first(n, word);
+		add_word(n, text_of(n, n->object, "path", true));
 	}
-	add_first(n, word);
-	add_word(n, text_of(n, n->object, "path", true));
 }
 
 static void read_env(struct entry *n)
@@ -264,8 +264,7 @@ static const struct sv effects[] = { SV("allow"), SV("ask"), SV("deny") };
 static void read_rule(struct entry *n)
 {
 	static const char *const keys[] = {
-		"word", "methods", "host", "port", "path", "query", "origin",
-		NULL,
+		"word", "methods", "host", "port", "path", "query", "origin", NULL,
 	};
 	auto_buf struct buf b = buf_new(POLICY_TEXT_MAX);
 
@@ -512,9 +511,8 @@ static const struct section {
 	const char *name;
 	void (*read)(struct entry *n);
 } sections[] = {
-	{ "grants", read_grant }, { "env", read_env },
-	{ "rules", read_rule }, { "relays", read_relay },
-	{ "reach", read_reach },
+	{ "grants", read_grant }, { "env", read_env }, { "rules", read_rule },
+	{ "relays", read_relay }, { "reach", read_reach },
 	{ "roots", read_roots }, { "secrets", read_secret },
 	{ "devices", read_device }, { "publish", read_publish },
 	{ "syscalls", read_syscalls }, { "limits", read_limit },
