@@ -57,6 +57,7 @@ static inline bool exchange_is_over(const struct exchange *x)
 {
 	return x->body_done && x->response_done && !x->untaken;
 }
+struct h2_stream;
 
 struct call {
 	struct conn *conn;	/* whose call it is */
@@ -64,6 +65,7 @@ struct call {
 	struct call *in_slot;	/* of its slot of numbers */
 	struct channel stream;	/* to dial; open from the first allowed request */
 	struct exchange *exchange;	/* owned; NULL: no request */
+	struct h2_stream *h2;	/* of HTTP/2, the request's; NULL: none */
 	uint32_t number;	/* as warden and dial know it */
 	uint32_t last_id;	/* of its requests */
 	enum call_state state;

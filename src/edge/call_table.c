@@ -34,6 +34,7 @@ void call_enlist(struct call *call)
 	slot = slot_of(g, call->number);
 	call->in_slot = *slot;
 	*slot = call;
+	g->n_calls++;
 }
 
 void call_delist(struct call *call)
@@ -44,6 +45,7 @@ void call_delist(struct call *call)
 	while (*at != call)
 		at = &(*at)->in_slot;
 	*at = call->in_slot;
+	g->n_calls--;
 	if (call->last_id) {
 		struct msg m = { .kind = MSG_HANGUP };
 

@@ -16,6 +16,7 @@
 #include "call.h"
 #include "dns.h"
 #include "h1_face.h"
+#include "h2_session.h"
 #include "handshake.h"
 #include "own.h"
 #include "relay_face.h"
@@ -53,7 +54,7 @@ bool conn_is_carrying(const struct conn *c)
 
 bool conn_is_idle(const struct conn *c)
 {
-	if (c->in.n || c->out.n)
+	if (c->in.n || c->out.n || (c->h2 && h2_is_busy(c->h2)))
 		return false;
 	for (const struct call *call = c->calls; call; call = call->next)
 		if (call->state != CALL_IDLE)

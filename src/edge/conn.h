@@ -45,6 +45,7 @@ struct dest {
 
 struct call;
 struct face;
+struct h2;
 struct tls;
 
 struct conn {
@@ -56,6 +57,7 @@ struct conn {
 	struct tls *tls;	/* owned; NULL: plain */
 	const struct face *face;	/* from CONN_HTTP on */
 	struct call *calls;	/* owned; NULL only when dead */
+	struct h2 *h2;		/* owned; NULL: not HTTP/2 */
 	struct buf in, out;
 	/* The host and port that every request must be for.  Empty for a
 	 * literal address without SNI, and at the proxy before CONNECT. */
@@ -95,6 +97,8 @@ static inline bool conn_is_literal(const struct conn *c)
 {
 	return c->dest.number == 0 && !c->tunnel;
 }
+
+#define CONN_LITERAL SV("a literal address is never dialled; use a host name")
 
 /* Where it wants to go, for the record. */
 static inline struct sv conn_meant_host(const struct conn *c)

@@ -9,6 +9,7 @@
 
 #include "conn.h"
 #include "face.h"
+#include "h2_session.h"
 #include "relay_face.h"
 #include "tls.h"
 
@@ -52,6 +53,7 @@ void conn_bury(struct edge *g)
 		struct conn *c = g->dead_conns;
 
 		g->dead_conns = c->next;
+		h2_free(c->h2);
 		free(c->host);
 		free(c);
 	}
@@ -107,6 +109,10 @@ struct conn *conn_most_idle(const struct edge *g)
 /* Its end is a clean one: nothing was begun. */
 void conn_retire(struct conn *c)
 {
+	if (c->h2) {
+		h2_say_goodbye(c->h2, NGHTTP2_NO_ERROR);
+		conn_flush(c);
+	}
 	if (c->tls && tls_shutdown(c->tls) == TLS_FAILED)
 		conn_abort(c);
 	else

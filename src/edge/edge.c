@@ -58,22 +58,22 @@ static void on_channel_closed(struct channel *c, const struct err *e)
 	_exit(e ? 1 : 0);
 }
 
-/* Two descriptors for each connection: the agent's and the stream to dial. */
+/* Two descriptors for each call: the stream to dial, and the agent's socket. */
 static void raise_limits(struct edge *g)
 {
 	struct rlimit r = { 0 };
 	rlim_t most;
 
-	g->max_conns = EDGE_CONNS_MAX;
+	g->max_calls = EDGE_CALLS_MAX;
 	if (getrlimit(RLIMIT_NOFILE, &r) < 0)
 		return;
-	most = 2 * EDGE_CONNS_MAX + SPARE_FDS;
+	most = 2 * EDGE_CALLS_MAX + SPARE_FDS;
 	if (r.rlim_cur < most) {
 		r.rlim_cur = r.rlim_max < most ? r.rlim_max : most;
 		(void)setrlimit(RLIMIT_NOFILE, &r);
 	}
 	if (getrlimit(RLIMIT_NOFILE, &r) == 0 && r.rlim_cur < most)
-		g->max_conns = r.rlim_cur > SPARE_FDS + 2 ?
+		g->max_calls = r.rlim_cur > SPARE_FDS + 2 ?
 			       (unsigned)(r.rlim_cur - SPARE_FDS) / 2 : 1;
 }
 

@@ -19,6 +19,10 @@
  *	face.h		how HTTP looks to the agent
  *	h1_reader.c	HTTP/1: the agent's bytes become requests
  *	h1_face.c	HTTP/1: responses become bytes
+ *	h2_session.c	HTTP/2: the session, its streams, what it bears
+ *	h2_frames.c	HTTP/2: what came and what was sent, noted
+ *	h2_reader.c	HTTP/2: streams become requests
+ *	h2_face.c	HTTP/2: responses become streams
  *	proxy.c		the explicit proxy: CONNECT and absolute form
  *	relay_face.c	connections whose bytes are not read
  *	page.c		what a refusal looks like
@@ -34,7 +38,7 @@ struct call;
 struct conn;
 struct tls_server;
 
-enum { EDGE_CONNS_MAX = 4096, EDGE_CALL_SLOTS = 1024 };
+enum { EDGE_CALLS_MAX = 4096, EDGE_CALL_SLOTS = 1024 };
 
 struct edge {
 	struct loop *loop;
@@ -49,7 +53,8 @@ struct edge {
 	struct conn *dead_conns;	/* freed when no callback can be on */
 	struct call *dead_calls;
 	struct timer tick, burial;
-	unsigned n_conns, max_conns;
+	unsigned n_conns;
+	unsigned n_calls, max_calls;	/* at least one for each connection */
 	bool accepts;			/* the listener is being watched for more */
 	uint32_t last_number;
 };

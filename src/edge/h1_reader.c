@@ -71,15 +71,13 @@ static void refuse_bytes(struct conn *c, uint16_t status, struct sv reason)
 	conn_finish(c);
 }
 
-#define LITERAL SV("a literal address is never dialled; use a host name")
-
 /* The head is malformed: where the next one would begin is unknown. */
 static void refuse_head(struct conn *c, const struct h1_request *bad)
 {
 	if (is_foreign(c)) {
 		refuse_foreign(c);
 	} else if (conn_is_literal(c) && !c->host_n) {
-		refuse_bytes(c, 403, LITERAL);
+		refuse_bytes(c, 403, CONN_LITERAL);
 	} else {
 		refuse_bytes(c, bad->status, sv_str(bad->reason));
 	}
@@ -101,7 +99,7 @@ static void on_head(struct call *call, const struct h1_request *head)
 	if (head->is_connect)
 		proxy_connect(call);
 	else if (conn_is_literal(c))
-		call_refuse(call, 403, LITERAL);
+		call_refuse(call, 403, CONN_LITERAL);
 	else if (c->proxy && !c->tunnel && proxy_retarget(call) < 0)
 		conn_abort(c);
 	else if (head->wants_websocket)

@@ -17,6 +17,7 @@
 #include <sys/socket.h>
 
 #include "h1_face.h"
+#include "h2_face.h"
 #include "relay_face.h"
 #include "server.h"
 #include "target.h"
@@ -147,8 +148,13 @@ bool handshake_step(struct conn *c)
 	switch (tls_handshake(c->tls, &e)) {
 	case TLS_OK:
 		acknowledge(c);
-		conn_speak(c, &h1_face);
 		c->readable = true;
+		if (!tls_is_h2(c->tls))
+			conn_speak(c, &h1_face);
+		else if (h2_start(c) < 0)
+			conn_abort(c);
+		else
+			conn_speak(c, &h2_face);
 		return true;
 	case TLS_WANT_CERT:
 		choose_certificate(c);

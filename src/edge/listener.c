@@ -29,7 +29,7 @@ static bool may_accept(const struct edge *g, struct conn **ret_idle)
 	*ret_idle = NULL;
 	if (channel_is_full(&g->warden))
 		return false;
-	if (g->n_conns < g->max_conns)
+	if (g->n_calls < g->max_calls)
 		return true;
 	*ret_idle = conn_most_idle(g);
 	return *ret_idle;

@@ -124,7 +124,7 @@ static void put_plain(struct buf *b, const struct page *p)
 	buf_printf(b, "%s\n", advice_of(p));
 }
 
-void page_put(struct buf *out, const struct page *p)
+void page_put_body(struct buf *out, const struct page *p)
 {
 	auto_buf struct buf body = buf_new(PAGE_MAX);
 
@@ -133,19 +133,38 @@ void page_put(struct buf *out, const struct page *p)
 	else
 		put_json(&body, p);
 	if (body.full) {
-		/* Quoting can grow what it quotes; the reason is said above. */
+		/* Quoting can grow what it quotes; the reason is in the head. */
 		buf_reset(&body);
 		buf_puts(&body, p->plain ? "denied by stockade\n" :
 				"{\"error\": \"denied by stockade\"}\n");
 	}
+	buf_put(out, buf_sv(&body));
+}
+
+struct sv page_type(const struct page *p)
+{
+	return p->plain ? SV("text/plain") : SV("application/json");
+}
+
+void page_put_denial(struct buf *out, const struct page *p)
+{
+	if (is_denial(p))
+		put_slug(out, p->reason);
+}
+
+void page_put(struct buf *out, const struct page *p)
+{
+	auto_buf struct buf body = buf_new(PAGE_MAX);
+
+	page_put_body(&body, p);
 	buf_printf(out, "HTTP/1.1 %u %s by stockade: ", p->status,
 		   h1_phrase(p->status));
 	put_ascii(out, p->reason, PHRASE_MAX);
-	buf_printf(out, "\r\nContent-Type: %s\r\nContent-Length: %zu\r\n",
-		   p->plain ? "text/plain" : "application/json", body.n);
+	buf_printf(out, "\r\nContent-Type: %.*s\r\nContent-Length: %zu\r\n",
+		   SV_FMT(page_type(p)), body.n);
 	if (is_denial(p)) {
 		buf_puts(out, "Stockade-Denied: ");
-		put_slug(out, p->reason);
+		page_put_denial(out, p);
 		buf_puts(out, "\r\n");
 	}
 	if (p->status == 426)

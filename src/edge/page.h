@@ -27,6 +27,11 @@ struct page {
 
 /* Whether a client with that User-Agent shows only plain text. */
 bool page_wants_plain(struct sv user_agent);
+/* Its parts, for a face that writes heads otherwise: the body, its type, and the
+ * reason as a field value, "" when it is no denial. */
+void page_put_body(struct buf *out, const struct page *p);
+struct sv page_type(const struct page *p);
+void page_put_denial(struct buf *out, const struct page *p);
 /* Appends the whole answer, head and body, to out. */
 void page_put(struct buf *out, const struct page *p);
 

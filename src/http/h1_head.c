@@ -205,6 +205,12 @@ int h1_framing_take(struct http_fields *f, struct h1_framing *ret,
 	return 0;
 }
 
+bool h1_expects_body(struct sv method)
+{
+	return sv_eq(method, SV("POST")) || sv_eq(method, SV("PUT")) ||
+	       sv_eq(method, SV("PATCH"));
+}
+
 int h1_version(struct sv v)
 {
 	if (sv_eq(v, SV("HTTP/1.1")))

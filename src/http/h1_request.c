@@ -139,13 +139,6 @@ static int target_take(struct sv raw, const struct h1_inlet *inlet,
 	return 0;
 }
 
-/* Is the method one whose body is expected, so that none is a length of 0? */
-static bool expects_body(struct sv method)
-{
-	return sv_eq(method, SV("POST")) || sv_eq(method, SV("PUT")) ||
-	       sv_eq(method, SV("PATCH"));
-}
-
 static int body_take(const struct h1_framing *f, struct h1_request *h,
 		     struct h1_refusal *why)
 {
@@ -160,7 +153,7 @@ static int body_take(const struct h1_framing *f, struct h1_request *h,
 		return h1_refuse(why, 400, "CONNECT has a body");
 	if (f->chunked) {
 		r->body = HTTP_BODY_CHUNKED;
-	} else if (f->has_length || expects_body(r->method)) {
+	} else if (f->has_length || h1_expects_body(r->method)) {
 		r->body = HTTP_BODY_LENGTH;
 		r->length = f->length;
 	}

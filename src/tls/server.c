@@ -92,20 +92,33 @@ static int on_client_hello(SSL *ssl, int *alert, void *unused)
 				  : SSL_CLIENT_HELLO_RETRY;
 }
 
+static bool offers(struct sv offer, struct sv protocol,
+		   const unsigned char **ret, unsigned char *ret_n)
+{
+	while (offer.n) {
+		unsigned char n = (unsigned char)offer.p[0];
+		struct sv one = sv_head(sv_from(offer, 1), n);
+
+		if (one.n == n && sv_eq(one, protocol)) {
+			*ret = (const unsigned char *)one.p;
+			*ret_n = n;
+			return true;
+		}
+		offer = sv_from(offer, 1u + n);
+	}
+	return false;
+}
+
 static int on_alpn(SSL *ssl, const unsigned char **ret, unsigned char *ret_n,
 		   const unsigned char *offer, unsigned n, void *unused)
 {
-	static const struct sv http = { "http/1.1", 8 };
 	struct tls *t = SSL_get_app_data(ssl);
+	struct sv offered = sv_of((const char *)offer, n);
 
 	(void)unused;
-	for (unsigned i = 0; i < n && offer[i] < n - i; i += offer[i] + 1u) {
-		if (sv_eq(http, sv_of((const char *)offer + i + 1, offer[i]))) {
-			*ret = offer + i + 1;
-			*ret_n = offer[i];
-			return SSL_TLSEXT_ERR_OK;
-		}
-	}
+	t->is_h2 = offers(offered, SV("h2"), ret, ret_n);
+	if (t->is_h2 || offers(offered, SV("http/1.1"), ret, ret_n))
+		return SSL_TLSEXT_ERR_OK;
 	t->has_alpn_clash = true;
 	return SSL_TLSEXT_ERR_ALERT_FATAL;
 }
@@ -196,6 +209,11 @@ struct sv tls_sni(const struct tls *t)
 bool tls_has_ech(const struct tls *t)
 {
 	return t->has_ech;
+}
+
+bool tls_is_h2(const struct tls *t)
+{
+	return t->is_h2;
 }
 
 void tls_refuse(struct tls *t, enum tls_alert alert)

@@ -18,8 +18,9 @@
  * the name for the record, refuse.
  *
  * TLS 1.2 and 1.3, AEAD and forward secrecy only; no tickets, no resumption:
- * each connection of the agent proves itself anew.  ALPN: http/1.1 when it is
- * offered, nothing when nothing is, otherwise no_application_protocol(120).
+ * each connection of the agent proves itself anew.  ALPN: h2 when it is
+ * offered, or else http/1.1; nothing when nothing is; otherwise
+ * no_application_protocol(120).
  */
 #ifndef TLS_SERVER_H
 #define TLS_SERVER_H
@@ -47,6 +48,9 @@ must_check struct tls *tls_server_accept(struct tls_server *s, int fd,
 struct sv tls_sni(const struct tls *t);
 /* The ClientHello carries ECH, real or grease; we never answer to it. */
 bool tls_has_ech(const struct tls *t);
+
+/* After the handshake: HTTP/2 was chosen. */
+bool tls_is_h2(const struct tls *t);
 
 /* Uses the certificate that an earlier connection got for name, if any. */
 must_check bool tls_use_cached(struct tls *t, struct sv name);

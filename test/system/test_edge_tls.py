@@ -100,12 +100,14 @@ def test_without_a_server_name_the_name_connected_to_is_used(edge):
     assert edge.vault.asked == [HOST]
 
 
-def test_alpn_is_http11_only(edge):
-    agent = edge.connect_tls(HOST, alpn=["h2", "http/1.1"])
+def test_alpn_is_h2_or_http11(edge):
+    agent = edge.connect_tls(HOST, alpn=["http/1.1", "h2"])
+    assert agent.socket.selected_alpn_protocol() == "h2"
+    agent = edge.connect_tls(HOST, alpn=["http/1.0", "http/1.1"])
     assert agent.socket.selected_alpn_protocol() == "http/1.1"
     exchange(edge, agent)
     with pytest.raises(ssl.SSLError):
-        edge.connect_tls(HOST, alpn=["h2"])
+        edge.connect_tls(HOST, alpn=["h2c"])
 
 
 def test_another_server_name_is_refused(edge):

@@ -189,18 +189,23 @@ static enum tls_status shake_alpn(const char *wire, char ret[32],
 	return l->status;
 }
 
-static void test_alpn_http_1_1_or_nothing(void)
+static void test_alpn_h2_http_1_1_or_nothing(void)
 {
 	char got[32];
 	struct link l;
 
-	CHECK_INT(shake_alpn("\x02h2\x08http/1.1", got, &l), TLS_OK);
+	CHECK_INT(shake_alpn("\x08http/1.1\x02h2", got, &l), TLS_OK);
+	CHECK_SV(sv_str(got), "h2");
+	CHECK(tls_is_h2(l.t));
+	link_down(&l);
+	CHECK_INT(shake_alpn("\x02h3\x08http/1.1\x03h2c", got, &l), TLS_OK);
 	CHECK_SV(sv_str(got), "http/1.1");
+	CHECK(!tls_is_h2(l.t));
 	link_down(&l);
 	CHECK_INT(shake_alpn("", got, &l), TLS_OK);
 	CHECK_SV(sv_str(got), "");
 	link_down(&l);
-	CHECK_INT(shake_alpn("\x02h2", got, &l), TLS_FAILED);
+	CHECK_INT(shake_alpn("\x03h2c", got, &l), TLS_FAILED);
 	CHECK(says(&l, "offers other protocols only"));
 	ERR_clear_error();
 	SSL_do_handshake(l.peer);
@@ -395,7 +400,7 @@ int main(void)
 	RUN(test_refuse_sends_that_alert);
 	RUN(test_client_that_pins_is_recognised);
 	RUN(test_client_that_hangs_up_is_doubted);
-	RUN(test_alpn_http_1_1_or_nothing);
+	RUN(test_alpn_h2_http_1_1_or_nothing);
 	RUN(test_old_versions_are_refused);
 	RUN(test_bytes_that_are_not_tls_fail);
 	RUN(test_hello_byte_by_byte_is_the_same);

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * HTTP/2 requests: streams become calls.
+ *
+ * A step gives nghttp2 what came, takes each head that is whole to warden, and
+ * hands bodies to dial as far as their streams there take them.  What cannot
+ * become a canonical request is answered here, and recorded as REFUSED; unlike
+ * in HTTP/1 the connection goes on, as where the next request begins is known.
+ */
+#include "h2_face.h"
+#include "own.h"
+
+enum { HEAD_MS = 60000, IDLE_MS = 300000 };
+
+/* The head is no request. */
+static void refuse_head(struct h2_stream *s)
+{
+	auto_buf struct buf request = buf_new(HTTP_HEAD_MAX + 2);
+	const struct h1_refusal *why = &s->list.why;
+	struct call *call = s->call;
+	struct conn *c = call->conn;
+	struct page p = { .status = why->status,
+			  .reason = sv_str(why->reason) };
+
+	buf_put(&request, http_field_get(&s->list.fields, SV(":method")));
+	buf_putc(&request, ' ');
+	buf_put(&request, http_field_get(&s->list.fields, SV(":path")));
+	p.request = buf_sv(&request);
+	edge_refused(c->edge, call->number, conn_meant_host(c),
+		     conn_meant_port(c), p.reason);
+	h2_charge(s->h2, H2_RESET_COST);
+	c->face->page(call, &p);
+	call_rest(call);
+}
+
+static void on_head(struct h2_stream *s)
+{
+	struct call *call = s->call;
+	struct conn *c = call->conn;
+	struct exchange *x = call->exchange;
+	struct h1_inlet inlet = {
+		.scheme = c->tls ? HTTP_TLS : HTTP_PLAIN,
+		.host = conn_host(c), .port = c->port,
+	};
+
+	s->is_asked = true;
+	c->used = true;
+	if (h2_parse_request(&s->list, s->is_ended && s->in.n == 0, &inlet,
+			     &x->arena, &x->request) < 0) {
+		refuse_head(s);
+		return;
+	}
+	s->may_continue = !x->request.expects_continue;
+	s->body_left = x->request.length;
+	if (conn_is_literal(c))
+		call_refuse(call, 403, CONN_LITERAL);
+	else
+		call_ask(call);
+}
+
+/* false: it was too much, or too little, and the stream is no more. */
+static bool count_body(struct h2_stream *s, size_t n)
+{
+	if (s->call->exchange->request.body != HTTP_BODY_LENGTH)
+		return true;
+	if (n > s->body_left || (n == 0 && s->body_left)) {
+		h2_give_up(s, NGHTTP2_PROTOCOL_ERROR);
+		return false;
+	}
+	s->body_left -= n;
+	return true;
+}
+
+static void send_body(struct h2_stream *s)
+{
+	struct call *call = s->call;
+
+	if (call->exchange->body_done || call_is_full(call))
+		return;
+	while (s->in.n && !call_is_full(call)) {
+		struct sv piece = sv_head(buf_sv(&s->in), WIRE_CHUNK_MAX);
+
+		if (!count_body(s, piece.n) || !call_send(call, piece))
+			return;
+		buf_consume(&s->in, piece.n);
+		h2_consumed(s, piece.n);
+	}
+	if (s->in.n || !s->is_ended || call_is_full(call))
+		return;
+	buf_free(&s->in);
+	if (count_body(s, 0))
+		call_send_end(call);
+}
+
+/* What has come on it, and that it is over. */
+static void run_stream(struct h2_stream *s)
+{
+	if (s->closed && s->cut)
+		h2_give_up(s, NGHTTP2_CANCEL);
+	else if (s->call->state == CALL_EXCHANGE)
+		send_body(s);
+	else if (s->is_head_whole && !s->is_asked &&
+		 !channel_is_full(&s->h2->conn->edge->warden))
+		on_head(s);
+}
+
+static void run_streams(struct h2 *h)
+{
+	for (struct h2_stream *s = h->streams; s; s = s->next)
+		if (s->call)
+			run_stream(s);
+	h2_reap(h);
+}
+
+static bool finish(struct conn *c, uint32_t error)
+{
+	h2_say_goodbye(c->h2, error);
+	conn_finish(c);
+	return true;
+}
+
+/* The agent will say nothing more: what it has not ended cannot end. */
+static bool on_eof(struct conn *c)
+{
+	for (struct h2_stream *s = c->h2->streams; s; s = s->next)
+		if (s->call && !s->is_ended)
+			h2_give_up(s, NGHTTP2_CANCEL);
+	if (h2_transmit(c->h2))
+		return true;
+	return c->h2->streams ? false : finish(c, NGHTTP2_NO_ERROR);
+}
+
+bool h2_step(struct conn *c)
+{
+	struct h2 *h = c->h2;
+
+	/* Neither while warden is behind, nor while the agent reads nothing. */
+	bool may_read = !channel_is_full(&c->edge->warden) &&
+			c->out.n < H2_UNREAD_MAX;
+
+	if (c->in.n && may_read)
+		h2_receive(h);
+	run_streams(h);
+	if (h2_transmit(h))
+		return true;
+	if (h->fault) {
+		conn_refused(c, sv_str(h->fault));
+		return finish(c, NGHTTP2_ENHANCE_YOUR_CALM);
+	}
+	for (; h->malformed; h->malformed--)
+		conn_refused(c, SV("a malformed HTTP/2 request"));
+	/* After a GOAWAY of the agent: a call may still have to hear its end. */
+	if (!h->streams && !nghttp2_session_want_read(h->session) &&
+	    !nghttp2_session_want_write(h->session)) {
+		conn_finish(c);
+		return true;
+	}
+	if (!may_read)
+		return false;
+	return c->eof ? on_eof(c) : conn_fill(c, CONN_READ);
+}
+
+/* Not the origin's time: that may think as long as it likes. */
+static uint64_t patience_ms(const struct conn *c)
+{
+	uint64_t patience = c->h2->streams ? UINT64_MAX : IDLE_MS;
+
+	if (c->out.n)
+		return IDLE_MS;
+	for (const struct h2_stream *s = c->h2->streams; s; s = s->next)
+		if (s->out.n || !s->is_ended || !s->call)
+			patience = IDLE_MS;
+	return patience;
+}
+
+static bool is_head_late(const struct conn *c)
+{
+	for (const struct h2_stream *s = c->h2->streams; s; s = s->next)
+		if (!s->is_head_whole && loop_now_ms() - s->born_ms >= HEAD_MS)
+			return true;
+	return false;
+}
+
+void h2_check_deadline(struct conn *c, uint64_t waited_ms)
+{
+	if (waited_ms < patience_ms(c) && !is_head_late(c))
+		return;
+	/* What is not read must not look whole. */
+	if (c->out.n || c->h2->streams) {
+		conn_abort(c);
+		return;
+	}
+	finish(c, NGHTTP2_NO_ERROR);
+	conn_run(c);
+}

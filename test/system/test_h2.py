@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Clients that speak HTTP/2, and an origin that does not."""
+import json
+
+NODE = r"""
+const http2 = require("http2"), fs = require("fs"), tls = require("tls");
+const session = http2.connect("https://api.test");
+session.on("error", e => { console.log("session", e); process.exit(1); });
+function ask(fields, body) {
+	return new Promise((resolve) => {
+		const stream = session.request(fields, { endStream: !body });
+		let status = 0, text = "", n = 0;
+		stream.on("response", h => status = h[":status"]);
+		stream.on("data", d => { n += d.length; if (n < 9999) text += d; });
+		stream.on("error", e => resolve({ error: e.code }));
+		stream.on("end", () => resolve({ status, n, text }));
+		if (body)
+			stream.end(body);
+	});
+}
+(async () => {
+	const all = [];
+	for (let i = 0; i < 60; i++)
+		all.push(ask({ ":path": (i % 2 ? "/no/" : "/yes/") + i }));
+	const many = await Promise.all(all);
+	const denied = [];
+	for (let i = 0; i < 3; i++)
+		denied.push(await ask({ ":method": "POST", ":path": "/no" },
+				      Buffer.alloc(900000, "u")));
+	const up = await ask({ ":method": "POST", ":path": "/yes/upload" },
+			     Buffer.alloc(3000000, "u"));
+	const down = await ask({ ":path": "/bytes?n=9000000" });
+	const other = await ask({ ":path": "/yes/x", ":authority": "other.test" });
+	console.log(JSON.stringify({ many: many.map(a => a.status), up, down: down.n,
+				     denied, other,
+				     alpn: session.alpnProtocol }));
+	session.close();
+})();
+"""
+
+
+def test_node(stockade, net, api, other):
+    result = stockade.run("node", "-e", NODE, policy=net +
+                          "allow GET,POST api.test/yes/**\n"
+                          "allow GET api.test/bytes?n=9000000\n"
+                          "allow GET other.test/**\n").ok()
+    got = json.loads(result.out)
+    assert got["alpn"] == "h2"
+    assert got["many"] == [200, 403] * 30
+    assert got["up"]["status"] == 200 and got["down"] == 9000000
+    for denied in got["denied"]:
+        assert denied["status"] == 403
+        assert "allow POST api.test/no" in denied["text"]
+    assert got["other"]["status"] == 421 and other.requests == []
+    assert len(api.targets) == 32
+    assert {len(r.body) for r in api.requests} == {0, 3000000}
+    assert all(r.version == "HTTP/1.1" and r.get("host") == "api.test"
+               for r in api.requests)
+
+
+def test_curl(stockade, net, api):
+    result = stockade.sh(
+        "w='-sS --http2 -w %{http_version}:%{http_code}\\n';"
+        "curl $w https://api.test/yes/1 https://api.test/no/2;"
+        "curl $w -I -o /dev/null https://api.test/yes/3;"
+        "curl $w -d data -H 'Expect: 100-continue' https://api.test/echo;"
+        "curl $w https://api.test/status/204;"
+        "head -c 4000000 /dev/zero | curl $w -T - https://api.test/yes/up;"
+        "curl $w -Z -o /dev/null $(seq -f 'https://api.test/yes/%g' 20)",
+        policy=net + "allow * api.test/yes/**\nallow POST api.test/echo\n"
+        "allow GET api.test/status/204\n").ok()
+    assert "allow GET api.test/no/2" in result.out, result
+    for line in ("2:200", "2:403", "2:204"):
+        assert line in result.out, result
+    assert '"body": "data"' in result.out
+    assert not any("/no" in target for target in api.targets)
+    assert [len(r.body) for r in api.requests if r.target == "/yes/up"] == [
+        4000000]
