@@ -4,83 +4,13 @@
  * or refused, the decider's second look agrees, and what is written for the
  * origin has one reading, which is the request itself.
  */
-#include "buf.h"
-#include "canonical.h"
-#include "fuzz.h"
-#include "h1_request.h"
-#include "h1_response.h"
+#include "written.h"
 
 static const struct h1_inlet inlets[] = {
 	{ .scheme = HTTP_TLS, .host = { "h.test", 6 }, .port = 443 },
 	{ .scheme = HTTP_PLAIN, .host = { "h.test", 6 }, .port = 8080 },
 	{ .proxy = true },
 };
-
-static void check_fields(const struct http_fields *a,
-			 const struct http_fields *b)
-{
-	MUST(a->n == b->n);
-	for (size_t i = 0; i < a->n; i++)
-		MUST(sv_eq(a->v[i].name, b->v[i].name) &&
-		     sv_eq(a->v[i].value, b->v[i].value));
-}
-
-static void check_same(const struct http_request *a,
-		       const struct http_request *b)
-{
-	MUST(a->scheme == b->scheme && a->port == b->port);
-	MUST(sv_eq(a->host, b->host) && sv_eq(a->method, b->method));
-	MUST(sv_eq(a->path, b->path) && sv_eq(a->query, b->query));
-	MUST(a->has_query == b->has_query);
-	MUST(a->body == b->body && a->length == b->length);
-	check_fields(&a->fields, &b->fields);
-}
-
-/* A careless origin: any line feed ends a line, case and blanks are lax. */
-static void check_careless_reading(struct sv head)
-{
-	unsigned hosts = 0, framings = 0, lines = 0;
-	bool ended = false;
-
-	while (head.n) {
-		size_t n = sv_find(head, '\n');
-		struct sv line = sv_head(head, n), name;
-
-		MUST(!ended && n < head.n);
-		MUST(line.n && line.p[line.n - 1] == '\r');
-		line.n--;
-		MUST(sv_find(line, '\r') == line.n);
-		MUST(sv_find(line, '\0') == line.n);
-		head = sv_from(head, n + 1);
-		ended = line.n == 0;
-		if (ended || lines++ == 0)
-			continue;
-		MUST(line.p[0] != ' ' && line.p[0] != '\t');
-		name = sv_trim(sv_head(line, sv_find(line, ':')));
-		hosts += sv_eq_nocase(name, SV("host"));
-		framings += sv_eq_nocase(name, SV("content-length")) ||
-			    sv_eq_nocase(name, SV("transfer-encoding"));
-	}
-	MUST(ended && hosts == 1 && framings <= 1);
-}
-
-static void check_written(const struct http_request *r)
-{
-	struct h1_inlet inlet = { .scheme = r->scheme, .host = r->host,
-				.port = r->port };
-	auto_arena struct arena a = arena_new(1 << 20);
-	auto_buf struct buf b = buf_new(1 << 20);
-	struct h1_request again;
-
-	h1_write_request(&b, r);
-	MUST(!b.full);
-	/* The limit of a head may be passed by what was normalised. */
-	if (b.n > HTTP_HEAD_MAX)
-		return;
-	check_careless_reading(buf_sv(&b));
-	MUST(h1_parse_request(buf_sv(&b), &inlet, &a, &again) == (ssize_t)b.n);
-	check_same(r, &again.request);
-}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
