@@ -4,9 +4,10 @@
  *
  * A directory is watched before it is read, so that what appears meanwhile is met
  * once at least, and what was there before the first watch is met as well.
- * What has happened goes before what is to be looked through: the agent can make
- * much of that by renaming a large directory, and must not keep the sentry from
- * one file of the host's.
+ * What has happened and what is to be looked through take turns, and a large
+ * directory is looked through in parts: the agent can make much of either, by
+ * renaming a large directory or names without end, and must not keep the sentry
+ * from one file of the host's.
  *
  * Everything is opened by its path from the host's root, with links refused, and
  * is compared with what was seen.  What is not there any more, or another by now,
@@ -30,7 +31,7 @@
 #include "own.h"
 
 enum { EVENTS_BYTES = 64 << 10, AGAIN_MS = 200, MOST_DIRS = 65536,
-       HANGS_MS = 20000 };
+       HANGS_MS = 20000, PART = 512 };
 
 /* -- directories -- */
 
@@ -73,24 +74,6 @@ static int begin_watching(struct sentry *s, struct err *e)
 			return -1;
 	sentry_tell(s, CONTROL_UNWATCHED, e);
 	s->told_unwatched = true;
-	return 0;
-}
-
-static int look_through(struct sentry *s, uint32_t at, struct err *e)
-{
-	char room[PATH_MAX];
-	auto_fd int fd = open_dir(s, at, sentry_tree_path(&s->tree, at, room),
-				  e);
-	auto_dir DIR *dir = dir_take(&fd);
-	const struct dirent *d;
-
-	if (!dir && fd >= 0)
-		return err_sys(e, "read a directory");
-	if (!dir)
-		return e->kind ? -1 : 0;
-	while ((d = dir_next(dir)) != NULL)
-		if (sentry_look_at(s, dirfd(dir), at, d->d_name, e) < 0)
-			return -1;
 	return 0;
 }
 
@@ -145,7 +128,50 @@ static int on_events(struct sentry *s, struct err *e)
 	}
 	/* It may have another name when the next ones come. */
 	forget_last(s);
-	return 0;
+	return sentry_settle(s, e);
+}
+
+/* False: it is another directory by now, or none. */
+static int take_turns(struct sentry *s, uint32_t at, struct err *e)
+{
+	const int wd = s->tree.v[at].wd;
+	struct pollfd fd = { .fd = s->tree.inotify_fd, .events = POLLIN };
+
+	if (poll(&fd, 1, 0) > 0 && on_events(s, e) < 0)
+		return -1;
+	return s->tree.v[at].wd == wd;
+}
+
+static int look_at_part(struct sentry *s, uint32_t at, DIR *dir,
+			struct err *e)
+{
+	const struct dirent *d;
+
+	for (int i = 0; i < PART; i++) {
+		d = dir_next(dir);
+		if (!d)
+			return 0;
+		if (sentry_look_at(s, dirfd(dir), at, d->d_name, e) < 0)
+			return -1;
+	}
+	return take_turns(s, at, e);
+}
+
+static int look_through(struct sentry *s, uint32_t at, struct err *e)
+{
+	char room[PATH_MAX];
+	auto_fd int fd = open_dir(s, at, sentry_tree_path(&s->tree, at, room),
+				  e);
+	auto_dir DIR *dir = dir_take(&fd);
+	int rc = 1;
+
+	if (!dir && fd >= 0)
+		return err_sys(e, "read a directory");
+	if (!dir)
+		return e->kind ? -1 : 0;
+	while (rc > 0)
+		rc = look_at_part(s, at, dir, e);
+	return rc < 0 ? -1 : sentry_settle(s, e);
 }
 
 static int watch_trees(struct sentry *s, struct err *e)
@@ -187,12 +213,9 @@ static int serve(struct sentry *s, struct err *e)
 			return err_sys(e, "poll");
 		if (fds[0].revents)
 			return 0;	/* the parent says nothing but its end */
-		if (fds[1].revents) {
-			if (on_events(s, e) < 0)
-				return -1;
-			continue;
-		}
-		if (!s->tree.first)
+		if (fds[1].revents && on_events(s, e) < 0)
+			return -1;
+		if (!fds[1].revents && !s->tree.first)
 			sentry_tree_resume(&s->tree);
 		at = sentry_tree_take(&s->tree);
 		if (at && look_through(s, at, e) < 0)

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "area.h"
@@ -12,6 +13,7 @@
 #include "kept.h"
 #include "loop.h"
 #include "own.h"
+#include "walk.h"
 
 enum { SHOWN_MAX = 200 };
 
@@ -81,7 +83,8 @@ static int mount_on(struct sentry *s, bool guards,
 	if (rc == SENTRY_DONE)
 		tell_path(s, guards ? CONTROL_GUARDED : CONTROL_COVERED,
 			  place->path, why);
-	if (rc == SENTRY_UNSEEN)
+	/* It may have been forgotten since. */
+	if (rc == SENTRY_UNSEEN && s->tree.v[s->at].wd >= 0)
 		sentry_tree_wait(&s->tree, s->at);
 	return rc < 0 ? -1 : 0;
 }
@@ -155,6 +158,38 @@ static int act_on_link(struct sentry *s, bool guards, struct sv path,
 	return mount_on(s, guards, &place, why, e);
 }
 
+int sentry_settle(struct sentry *s, struct err *e)
+{
+	int rc = 0;
+
+	if (s->sockets.n)
+		sentry_sockets_ask(&s->sockets);
+	for (size_t i = 0; i < s->sockets.n; i++) {
+		struct sentry_doubt *d = &s->sockets.doubts[i];
+		const struct sentry_place place = {
+			.path = sv_str(d->path), .identity = d->file,
+			.held = d->held,
+		};
+
+		s->at = d->at;
+		if (!d->inside && rc == 0)
+			rc = mount_on(s, false, &place, SOCKET_OF_HOST, e);
+		free(d->path);
+	}
+	s->sockets.n = 0;
+	return rc;
+}
+
+static int meet_socket(struct sentry *s, const struct sentry_place *place,
+		       const char *name, struct err *e)
+{
+	if (!sentry_is_bound(&s->sockets, s->dir_fd, name))
+		return 0;
+	if (!sentry_sockets_doubt(&s->sockets, place, s->at))
+		return err_sys(e, "allocate");
+	return s->sockets.n == SENTRY_DOUBTS ? sentry_settle(s, e) : 0;
+}
+
 static int act(struct sentry *s, enum sentry_word word,
 	       const struct sentry_place *place, const struct sentry_name *n,
 	       struct sv why, struct err *e)
@@ -163,10 +198,8 @@ static int act(struct sentry *s, enum sentry_word word,
 
 	if (guards && was_guarded(s, place->path))
 		return 0;
-	if (word == SENTRY_SOCKET &&
-	    !sentry_leads_out(&s->sockets, s->dir_fd, n->name.p,
-			      &place->identity))
-		return 0;
+	if (word == SENTRY_SOCKET)
+		return meet_socket(s, place, n->name.p, e);
 	if (word == SENTRY_POINTER && !place->held) {
 		made_await(s->b->plan->made);
 		made_follow(&s->agents, s->b->plan->made, &s->agents_seen);

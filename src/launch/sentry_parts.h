@@ -136,15 +136,31 @@ must_check int sentry_follow(const struct sentry_mounts *m, struct sv path,
 
 /* -- sentry_sockets.c -- */
 
+/* A socket that somebody has bound: who? */
+struct sentry_doubt {
+	char *path;		/* owned */
+	struct path_identity file;
+	uint32_t at;		/* the directory */
+	bool held;		/* as of a place */
+	bool inside;		/* somebody who is */
+};
+enum { SENTRY_DOUBTS = 1024, SENTRY_LOW = 4096 };
 struct sentry_sockets {
 	int list_fd, probe_fd;	/* owned */
+	struct sentry_doubt doubts[SENTRY_DOUBTS];
+	size_t n;
+	bool low[SENTRY_LOW];	/* the last bits of their numbers */
 };
 /* In the sandbox's network. */
 must_check int sentry_sockets_open(struct sentry_sockets *s, struct err *e);
-/* Is that file, which has this name in dir_fd, a socket that leads to somebody
- * who is not inside? */
-bool sentry_leads_out(const struct sentry_sockets *s, int dir_fd,
-		      const char *name, const struct path_identity *file);
+/* Does that file, which has this name in dir_fd, lead to anybody? */
+bool sentry_is_bound(const struct sentry_sockets *s, int dir_fd,
+		     const char *name);
+/* One more, of which there is room.  False: out of memory. */
+bool sentry_sockets_doubt(struct sentry_sockets *s,
+			  const struct sentry_place *place, uint32_t at);
+/* Says of all of them which are the agent's. */
+void sentry_sockets_ask(struct sentry_sockets *s);
 
 /* -- sentry_look.c: one name -- */
 
@@ -171,6 +187,8 @@ struct sentry {
 /* name, with a NUL behind it, of the directory `at`: what is to be done is done. */
 must_check int sentry_look_at(struct sentry *s, int dir_fd, uint32_t at,
 			      const char *name, struct err *e);
+/* Covers the sockets that were met and are not the agent's. */
+must_check int sentry_settle(struct sentry *s, struct err *e);
 /* Has the agent made the directory that is called by all but the last n names? */
 bool sentry_is_agents(struct creation_made *m, struct sv path, size_t n);
 /* Watches a directory.  0 as well when there are more than the kernel watches for

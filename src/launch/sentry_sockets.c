@@ -5,6 +5,10 @@
  * the kernel lists those of the sandbox's with the files that they are bound to.
  * What is not among them is the host's, or nobody's any more: a file whose socket
  * was closed never leads to one again.
+ *
+ * The agent says how long that list is, and how often a socket gets a name.  So
+ * it is asked for once for all that were met meanwhile, and after them: a number
+ * that was the agent's before may be the host's by now.
  */
 #include "sentry_parts.h"
 
@@ -41,14 +45,28 @@ int sentry_sockets_open(struct sentry_sockets *s, struct err *e)
 }
 
 /* As the kernel writes it down: its own form of a device, 32 bits of the inode. */
-static bool is_bound_to(struct nlmsghdr *head,
-			const struct path_identity *file)
+static bool is_same(const struct path_identity *file,
+		    const struct unix_diag_vfs *vfs)
+{
+	return vfs->udiag_vfs_ino == (uint32_t)file->ino &&
+	       vfs->udiag_vfs_dev == (uint32_t)(major(file->dev) << 20 |
+						minor(file->dev));
+}
+
+static void found(struct sentry_sockets *s, const struct unix_diag_vfs *vfs)
+{
+	if (!s->low[vfs->udiag_vfs_ino % SENTRY_LOW])
+		return;
+	for (size_t i = 0; i < s->n; i++)
+		if (is_same(&s->doubts[i].file, vfs))
+			s->doubts[i].inside = true;
+}
+
+static void look_for(struct sentry_sockets *s, struct nlmsghdr *head)
 {
 	struct unix_diag_msg *msg = NLMSG_DATA(head);
 	struct rtattr *attr = (void *)(msg + 1);
 	size_t left = head->nlmsg_len - NLMSG_LENGTH(sizeof *msg);
-	const uint32_t dev = (uint32_t)(major(file->dev) << 20 |
-					minor(file->dev));
 
 	for (; RTA_OK(attr, left); attr = RTA_NEXT(attr, left)) {
 		struct unix_diag_vfs vfs;
@@ -57,18 +75,15 @@ static bool is_bound_to(struct nlmsghdr *head,
 		    RTA_PAYLOAD(attr) < sizeof vfs)
 			continue;
 		memcpy(&vfs, RTA_DATA(attr), sizeof vfs);
-		if (vfs.udiag_vfs_dev == dev &&
-		    vfs.udiag_vfs_ino == (uint32_t)file->ino)
-			return true;
+		found(s, &vfs);
 	}
-	return false;
 }
 
 /* One part of the answer: 1 when there are more. */
-static int take(int fd, const struct path_identity *file, bool *found)
+static int take(struct sentry_sockets *s)
 {
 	static _Alignas(struct nlmsghdr) char bytes[ANSWER_BYTES];
-	const ssize_t got = recv(fd, bytes, sizeof bytes, 0);
+	const ssize_t got = recv(s->list_fd, bytes, sizeof bytes, 0);
 	struct nlmsghdr *head = (void *)bytes;
 	size_t n = got < 0 ? 0 : (size_t)got;
 
@@ -78,12 +93,12 @@ static int take(int fd, const struct path_identity *file, bool *found)
 		if (head->nlmsg_type != SOCK_DIAG_BY_FAMILY)
 			return 0;	/* the end, or an error */
 		if (head->nlmsg_len >= NLMSG_LENGTH(sizeof(struct unix_diag_msg)))
-			*found |= is_bound_to(head, file);
+			look_for(s, head);
 	}
 	return 1;
 }
 
-static bool is_bound_inside(int list_fd, const struct path_identity *file)
+void sentry_sockets_ask(struct sentry_sockets *s)
 {
 	static const struct question q = {
 		.head = {
@@ -96,14 +111,14 @@ static bool is_bound_inside(int list_fd, const struct path_identity *file)
 			.udiag_show = UDIAG_SHOW_VFS,
 		},
 	};
-	bool found = false;
 
+	memset(s->low, 0, sizeof s->low);
+	for (size_t i = 0; i < s->n; i++)
+		s->low[s->doubts[i].file.ino % SENTRY_LOW] = true;
 	/* Not to be asked is to know of none. */
-	if (send(list_fd, &q, sizeof q, 0) != sizeof q)
-		return false;
-	while (take(list_fd, file, &found) > 0)
-		;
-	return found;
+	if (send(s->list_fd, &q, sizeof q, 0) == sizeof q)
+		while (take(s) > 0)
+			;
 }
 
 /* A datagram socket is told of no connection, and another kind is said to be one
@@ -130,10 +145,23 @@ static void await_bind(int dir_fd)
 		(void)syscall(SYS_getdents64, fd, room, sizeof room);
 }
 
-bool sentry_leads_out(const struct sentry_sockets *s, int dir_fd,
-		      const char *name, const struct path_identity *file)
+bool sentry_is_bound(const struct sentry_sockets *s, int dir_fd,
+		     const char *name)
 {
 	await_bind(dir_fd);
-	return !is_bound_inside(s->list_fd, file) &&
-	       is_bound(s->probe_fd, dir_fd, name);
+	return is_bound(s->probe_fd, dir_fd, name);
+}
+
+bool sentry_sockets_doubt(struct sentry_sockets *s,
+			  const struct sentry_place *place, uint32_t at)
+{
+	char *path = strndup(place->path.p, place->path.n);
+
+	if (!path)
+		return false;
+	s->doubts[s->n++] = (struct sentry_doubt){
+		.path = path, .file = place->identity, .held = place->held,
+		.at = at,
+	};
+	return true;
 }

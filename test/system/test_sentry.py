@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -298,6 +299,41 @@ def test_what_appears_where_the_agent_renames_all_the_time(stockade):
     os.write(file, b"secret")
     os.close(file)
     os.close(folder)
+    out, err = run.communicate(timeout=20)
+    assert (run.returncode, out, err) == (0, b"50\n", b"")
+
+
+# Who asks whose a socket is gets a list of all that the agent has.
+SOCKETS = r"""
+import os, resource, socket, sys, time
+most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+kept = [socket.socketpair() for _ in range(min(2000, most // 2 - 20))]
+own = socket.socket(socket.AF_UNIX)
+own.bind("a")
+own.listen()
+print("up", flush=True)
+begin, denied, a, b = time.monotonic(), 0, "a", "b"
+while time.monotonic() < begin + 6 and denied < 50:
+    os.rename(a, b)
+    a, b = b, a
+    try:
+        open("d/x.pem").read()
+    except FileNotFoundError:
+        pass
+    except PermissionError:
+        denied += 1
+socket.socket(socket.AF_UNIX).connect(a)
+print(denied, flush=True)
+"""
+
+
+def test_what_appears_where_the_agent_renames_one_of_many_sockets(stockade):
+    (stockade.cwd / "d").mkdir()
+    run = stockade.start("/usr/bin/python3", "-c", SOCKETS, flags=HIDE)
+    assert run.stdout.readline() == b"up\n"
+    time.sleep(2)
+    (stockade.cwd / "d" / "x.pem").write_text("secret")
     out, err = run.communicate(timeout=20)
     assert (run.returncode, out, err) == (0, b"50\n", b"")
 
