@@ -4,8 +4,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
@@ -52,6 +55,17 @@ static bool clear_attributes(int fd)
 	return n >= 0;
 }
 
+/* Neither the flags that it can set, nor the times; of the kernel's directory it
+ * sees nothing.  A file system that has no flags has none for both. */
+static bool is_like(int upper_fd, int work_fd)
+{
+	unsigned long upper = 0, work = 0;	/* 32 bits are written */
+
+	(void)ioctl(upper_fd, FS_IOC_GETFLAGS, &upper);
+	(void)ioctl(work_fd, FS_IOC_GETFLAGS, &work);
+	return upper == work && futimens(upper_fd, NULL) == 0;
+}
+
 static bool empty_out(int dir_fd)
 {
 	auto_fd int fd = openat(dir_fd, ".", DIRECTORY);
@@ -76,7 +90,7 @@ static bool is_as_new(const struct held *h)
 	return work_fd >= 0 && upper_fd >= 0 && has_only(h->fd, HELD_META, "0") &&
 	       has_only(layers_fd, "upper", "work") &&
 	       has_only(upper_fd, "", "") && clear_attributes(upper_fd) &&
-	       empty_out(work_fd);
+	       is_like(upper_fd, work_fd) && empty_out(work_fd);
 }
 
 bool spare_give(const struct held *h)

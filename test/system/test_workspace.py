@@ -4,6 +4,7 @@
 Judged by the host's files: what is there after a run, after an apply, after an
 apply that was killed.
 """
+import fcntl
 import json
 import os
 import shutil
@@ -749,6 +750,28 @@ def test_each_call_that_makes_an_overlay_fails_closed(stockade, tree):
     assert missed < 6
 
 
+NODUMP, GET_FLAGS, SET_FLAGS = 0x40, 0x80086601, 0x40086602
+FLAGS = f"""python3 -c "
+import contextlib, fcntl, os
+with contextlib.suppress(OSError):  # a file system may have none
+    fd = os.open('.', os.O_RDONLY)
+    now = int.from_bytes(fcntl.ioctl(fd, {GET_FLAGS}, bytes(8)), 'little')
+    fcntl.ioctl(fd, {SET_FLAGS}, (now | {NODUMP}).to_bytes(8, 'little'))
+"
+"""
+
+
+def flags(path):
+    fd = os.open(path, os.O_RDONLY)
+    try:
+        got = fcntl.ioctl(fd, GET_FLAGS, bytes(8))
+    except OSError:
+        return 0
+    finally:
+        os.close(fd)
+    return int.from_bytes(got, "little")
+
+
 def test_empty_directories_are_left_for_the_next_run(stockade, tree):
     """... but nothing that the agent has put on them."""
     spare = stockade.state() / "held" / ".spare" / "0"
@@ -759,6 +782,10 @@ def test_empty_directories_are_left_for_the_next_run(stockade, tree):
                  "os.setxattr('.', 'user.note', b'CANARY')\"").ok()
     assert "holds changes" not in result.err
     assert not spare.exists()
+    run(stockade, "touch -d @305419896 .").ok()
+    assert os.stat(spare / "upper").st_mtime > 305419896
+    run(stockade, FLAGS).ok()
+    assert not spare.exists() or not flags(spare / "upper") & NODUMP
     run(stockade, "echo 1 > new").ok()
     assert not spare.exists()
     stockade.call("discard").ok()
