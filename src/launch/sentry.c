@@ -119,6 +119,7 @@ static int on_events(struct sentry *s, struct err *e)
 	const ssize_t n = read(s->tree.inotify_fd, bytes, sizeof bytes);
 	const struct inotify_event *ev;
 
+	s->links.stale = s->links.n > 0;
 	if (n < 0 && errno != EAGAIN && errno != EINTR)
 		return err_sys(e, "read what has happened");
 	for (ssize_t i = 0; i < n; i += (ssize_t)(sizeof *ev + ev->len)) {
@@ -195,6 +196,14 @@ static int watch_trees(struct sentry *s, struct err *e)
 	return 0;
 }
 
+static int patience(const struct sentry *s)
+{
+	const int links = sentry_links_wait_ms(&s->links);
+
+	return !s->tree.waits ? links :
+	       links >= 0 && links < AGAIN_MS ? links : AGAIN_MS;
+}
+
 static int serve(struct sentry *s, struct err *e)
 {
 	struct pollfd fds[2] = {
@@ -207,8 +216,7 @@ static int serve(struct sentry *s, struct err *e)
 		int ready;
 
 		s->b->plan->sentry_since_ms = 0;
-		ready = poll(fds, 2, s->tree.first ? 0 :
-				     s->tree.waits ? AGAIN_MS : -1);
+		ready = poll(fds, 2, s->tree.first ? 0 : patience(s));
 		if (ready < 0 && errno != EINTR)
 			return err_sys(e, "poll");
 		if (fds[0].revents)
@@ -219,6 +227,9 @@ static int serve(struct sentry *s, struct err *e)
 			sentry_tree_resume(&s->tree);
 		at = sentry_tree_take(&s->tree);
 		if (at && look_through(s, at, e) < 0)
+			return -1;
+		if (sentry_links_wait_ms(&s->links) == 0 &&
+		    sentry_links_follow(s, e) < 0)
 			return -1;
 	}
 }

@@ -142,20 +142,21 @@ static bool was_guarded(const struct sentry *s, struct sv path)
 }
 
 /* A link carries no mount: what it leads to does, where that is granted. */
-static int act_on_link(struct sentry *s, bool guards, struct sv path,
-		       struct sv why, struct err *e)
+int sentry_act_on_link(struct sentry *s, const struct sentry_link *link,
+		       struct err *e)
 {
 	char room[PATH_MAX];
 	struct sentry_place place;
 	const struct area *area;
-	const int rc = sentry_follow(&s->mounts, path, room, &place, e);
+	const int rc = sentry_follow(&s->mounts, sv_str(link->path),
+				     room, &place, e);
 
 	if (rc <= 0)
 		return rc;
 	area = areas_find(s->b, place.path);
-	if (!area || area->kind != AREA_NAMED || (guards && !area->write))
+	if (!area || area->kind != AREA_NAMED || (link->guards && !area->write))
 		return 0;
-	return mount_on(s, guards, &place, why, e);
+	return mount_on(s, link->guards, &place, link->why, e);
 }
 
 int sentry_settle(struct sentry *s, struct err *e)
@@ -190,6 +191,18 @@ static int meet_socket(struct sentry *s, const struct sentry_place *place,
 	return s->sockets.n == SENTRY_DOUBTS ? sentry_settle(s, e) : 0;
 }
 
+static int meet_link(struct sentry *s, bool guards,
+		     const struct sentry_place *place, struct sv why,
+		     struct err *e)
+{
+	const struct sentry_link link = {
+		.why = why, .guards = guards, .held = place->held,
+	};
+
+	return sentry_links_add(&s->links, &link, place->path) ?
+		       0 : err_sys(e, "allocate");
+}
+
 static int act(struct sentry *s, enum sentry_word word,
 	       const struct sentry_place *place, const struct sentry_name *n,
 	       struct sv why, struct err *e)
@@ -207,7 +220,7 @@ static int act(struct sentry *s, enum sentry_word word,
 			return 0;
 	}
 	return place->identity.type == S_IFLNK ?
-		       act_on_link(s, guards, place->path, why, e) :
+		       meet_link(s, guards, place, why, e) :
 		       mount_on(s, guards, place, why, e);
 }
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the parts of the sentry share: sentry.c listens, sentry_look.c looks at a
- * name, sentry_rule.c says what is to be done with it, sentry_tree.c knows the directories that
- * are watched, sentry_mount.c mounts, sentry_enter.c takes the process in.
+ * name, sentry_rule.c says what is to be done with it, sentry_tree.c knows the
+ * directories that are watched, sentry_links.c the links, sentry_sockets.c whose a
+ * socket is, sentry_mount.c mounts, sentry_enter.c takes the process in.
  */
 #ifndef LAUNCH_SENTRY_PARTS_H
 #define LAUNCH_SENTRY_PARTS_H
@@ -162,6 +163,29 @@ bool sentry_sockets_doubt(struct sentry_sockets *s,
 /* Says of all of them which are the agent's. */
 void sentry_sockets_ask(struct sentry_sockets *s);
 
+/* -- sentry_links.c -- */
+
+struct sentry_link {
+	uint64_t hash;
+	char *path;		/* owned */
+	struct sv why;
+	bool guards, held;
+};
+struct sentry_links {
+	struct sentry_link *v;
+	size_t n, cap;
+	bool stale;		/* something has happened since */
+	bool under_way;		/* they are followed: */
+	size_t at;		/* this one is the next */
+	uint64_t begin_ms, next_ms;
+};
+/* What is called path is hidden or guarded: it will be followed.  False: out of
+ * memory. */
+bool sentry_links_add(struct sentry_links *l, const struct sentry_link *link,
+		      struct sv path);
+/* How long until they are to be followed again; -1: for ever. */
+int sentry_links_wait_ms(const struct sentry_links *l);
+
 /* -- sentry_look.c: one name -- */
 
 struct sentry {
@@ -170,6 +194,7 @@ struct sentry {
 	struct sentry_sockets sockets;
 	struct sentry_tree tree;
 	struct sentry_mounts mounts;
+	struct sentry_links links;
 	bool told_unwatched;
 	uint32_t most;		/* directories, where no statement is about them */
 	/* Directories of the agent's own, as pid 1 says. */
@@ -187,6 +212,12 @@ struct sentry {
 /* name, with a NUL behind it, of the directory `at`: what is to be done is done. */
 must_check int sentry_look_at(struct sentry *s, int dir_fd, uint32_t at,
 			      const char *name, struct err *e);
+/* Covers or guards what that one leads to now. */
+must_check int sentry_act_on_link(struct sentry *s,
+				  const struct sentry_link *link,
+				  struct err *e);
+/* A part of them. */
+must_check int sentry_links_follow(struct sentry *s, struct err *e);
 /* Covers the sockets that were met and are not the agent's. */
 must_check int sentry_settle(struct sentry *s, struct err *e);
 /* Has the agent made the directory that is called by all but the last n names? */

@@ -185,6 +185,33 @@ def test_what_is_guarded_and_appears(stockade, inside):
             ) in [(record["path"], record["rule"]) for record in seen]
 
 
+def test_what_a_hidden_or_guarded_link_leads_to_later(stockade, inside):
+    (stockade.cwd / "sub").mkdir()
+    os.symlink("sub/early", stockade.cwd / "early.pem")
+    agent = inside(*HIDE, "--guard", "*.lock")
+    assert agent.stands()
+    (stockade.cwd / "sub" / "saved").write_text("secret")
+    for name, to in (("late.pem", "late"), ("saved.pem", "saved"),
+                     ("late.lock", "locked")):
+        os.symlink(f"sub/{to}", stockade.cwd / name)
+    agent.becomes("read('saved.pem')", DENIED)
+    for name in ("early", "late", "locked"):
+        (stockade.cwd / "sub" / name).write_text("secret")
+    (stockade.cwd / "new").write_text("secret")
+    (stockade.cwd / "new").rename(stockade.cwd / "sub" / "saved")
+    for name in ("early", "late", "saved"):
+        agent.becomes(f"read('sub/{name}')", DENIED)
+        assert agent(f"read('{name}.pem')") == DENIED
+    agent.becomes("add('sub/locked')", READ_ONLY)
+    assert agent("read('late.lock')") == "secret"
+    # Until it is gone.
+    assert agent("os.unlink('early.pem') or write('sub/own')") == "written"
+    (stockade.cwd / "sub" / "early").unlink()
+    (stockade.cwd / "sub" / "early").write_text("plain")
+    assert agent("read('sub/early')") == "plain"
+    assert agent.end() == (0, "")
+
+
 def test_a_repository_of_the_hosts_and_the_agents(stockade, inside):
     agent = inside("--write", ".")
     assert agent.stands()
