@@ -85,11 +85,26 @@ static void forget_last(struct sentry *s)
 	close_fd(&s->last_fd);
 }
 
+static int on_name(struct sentry *s, uint32_t at, const char *name,
+		   struct err *e)
+{
+	char room[PATH_MAX];
+
+	if (s->last != at) {
+		forget_last(s);
+		s->last_fd = open_dir(s, at, sentry_tree_path(&s->tree, at,
+							      room), e);
+		if (s->last_fd < 0)
+			return e->kind ? -1 : 0;
+		s->last = at;
+	}
+	return sentry_look_at(s, s->last_fd, at, name, e);
+}
+
 static int on_event(struct sentry *s, const struct inotify_event *ev,
 		    struct err *e)
 {
-	const uint32_t at = sentry_tree_find(&s->tree, ev->wd);
-	char room[PATH_MAX];
+	uint32_t at, next;
 
 	if (ev->mask & IN_Q_OVERFLOW) {
 		sentry_tree_all(&s->tree);
@@ -100,17 +115,14 @@ static int on_event(struct sentry *s, const struct inotify_event *ev,
 		forget_last(s);
 		return 0;
 	}
-	if (!at || !ev->len)
+	if (!ev->len)
 		return 0;
-	if (s->last != at) {
-		forget_last(s);
-		s->last_fd = open_dir(s, at, sentry_tree_path(&s->tree, at,
-							      room), e);
-		if (s->last_fd < 0)
-			return e->kind ? -1 : 0;
-		s->last = at;
+	for (at = sentry_tree_find(&s->tree, ev->wd, 0); at; at = next) {
+		next = sentry_tree_find(&s->tree, ev->wd, at);
+		if (on_name(s, at, ev->name, e) < 0)
+			return -1;
 	}
-	return sentry_look_at(s, s->last_fd, at, ev->name, e);
+	return 0;
 }
 
 static int on_events(struct sentry *s, struct err *e)

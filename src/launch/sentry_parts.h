@@ -64,6 +64,7 @@ struct sentry_dir {
 	uint32_t next;		/* of those with the same hash, or free */
 	uint32_t after;		/* in the queue */
 	uint64_t dev, ino;
+	uint64_t mount;		/* it is seen by */
 	uint8_t look;
 	bool queued;
 	bool waiting;		/* to be looked through again, later */
@@ -94,8 +95,9 @@ void sentry_tree_wait(struct sentry_tree *t, uint32_t dir);
 void sentry_tree_resume(struct sentry_tree *t);
 /* The trees' roots into the queue: all is to be looked through. */
 void sentry_tree_all(struct sentry_tree *t);
-/* Which is watched by that, or 0. */
-uint32_t sentry_tree_find(const struct sentry_tree *t, int wd);
+/* Which is watched by that, the next one behind `after` (0: the first), or 0.  There
+ * are several where a directory is mounted at several places. */
+uint32_t sentry_tree_find(const struct sentry_tree *t, int wd, uint32_t after);
 /* The kernel watches it no longer. */
 void sentry_tree_ignored(struct sentry_tree *t, int wd);
 /* What it is called; .n 0 when that is not known any more. */

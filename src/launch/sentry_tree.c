@@ -5,13 +5,16 @@
  * The kernel knows a watch by the directory itself, whatever it is called, and
  * gives the same number when it is asked for again.  So a directory that is
  * renamed, and found under its new name, keeps its place here, and all below it
- * have their new paths at once.
+ * have their new paths at once.  Where one is mounted at several places each is
+ * another one here, and all have the number.
  */
 #include "sentry_parts.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/inotify.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "own.h"
@@ -145,9 +148,10 @@ void sentry_tree_all(struct sentry_tree *t)
 			push(t, i);
 }
 
-uint32_t sentry_tree_find(const struct sentry_tree *t, int wd)
+uint32_t sentry_tree_find(const struct sentry_tree *t, int wd, uint32_t after)
 {
-	uint32_t at = t->buckets_n ? *bucket(t, wd) : 0;
+	uint32_t at = after ? t->v[after].next :
+		      t->buckets_n ? *bucket(t, wd) : 0;
 
 	while (at && t->v[at].wd != wd)
 		at = t->v[at].next;
@@ -196,23 +200,44 @@ static int new_watch(struct sentry_tree *t, int wd, uint32_t *ret,
 	return 0;
 }
 
+static int mount_of(int fd, uint64_t *ret, struct err *e)
+{
+	struct statx stx;
+
+	if (statx(fd, "", AT_EMPTY_PATH, STATX_MNT_ID, &stx) < 0)
+		return err_sys(e, "look at a directory");
+	*ret = stx.stx_mnt_id;
+	return 0;
+}
+
+static uint32_t find_by(const struct sentry_tree *t, int wd, uint64_t mount)
+{
+	uint32_t at = sentry_tree_find(t, wd, 0);
+
+	while (at && t->v[at].mount != mount)
+		at = sentry_tree_find(t, wd, at);
+	return at;
+}
+
 int sentry_tree_add(struct sentry_tree *t, int fd, uint32_t parent,
 		    struct sv name, unsigned look, struct err *e)
 {
 	struct path_identity identity;
+	uint64_t mount;
 	uint32_t at;
 	int wd;
 
-	if (path_identify(fd, &identity, e) < 0)
+	if (path_identify(fd, &identity, e) < 0 || mount_of(fd, &mount, e) < 0)
 		return -1;
 	/* By the descriptor: whatever has its name by now. */
 	wd = fchdir(fd) < 0 ? -1 : inotify_add_watch(t->inotify_fd, ".",
 						     EVENTS);
 	if (wd < 0)
 		return err_sys(e, "watch a directory");
-	at = sentry_tree_find(t, wd);
+	at = find_by(t, wd, mount);
 	if (!at && t->watched >= t->max) {
-		(void)inotify_rm_watch(t->inotify_fd, wd);
+		if (!sentry_tree_find(t, wd, 0))
+			(void)inotify_rm_watch(t->inotify_fd, wd);
 		errno = ENOSPC;
 		return err_sys(e, "watch a directory");
 	}
@@ -222,24 +247,30 @@ int sentry_tree_add(struct sentry_tree *t, int fd, uint32_t parent,
 		return -1;
 	t->v[at].dev = identity.dev;
 	t->v[at].ino = identity.ino;
+	t->v[at].mount = mount;
 	t->v[at].look = (uint8_t)look;
 	push(t, at);
 	return 0;
 }
 
-void sentry_tree_ignored(struct sentry_tree *t, int wd)
+static void forget(struct sentry_tree *t, uint32_t at)
 {
-	uint32_t at = sentry_tree_find(t, wd);
-	uint32_t *link = at ? bucket(t, wd) : NULL;
+	uint32_t *link = bucket(t, t->v[at].wd);
 
-	if (!at)
-		return;
 	while (*link != at)
 		link = &t->v[*link].next;
 	*link = t->v[at].next;
 	t->v[at].wd = -1;
 	t->watched--;
 	release(t, at);
+}
+
+void sentry_tree_ignored(struct sentry_tree *t, int wd)
+{
+	uint32_t at;
+
+	while ((at = sentry_tree_find(t, wd, 0)) != 0)
+		forget(t, at);
 }
 
 struct sv sentry_tree_path(const struct sentry_tree *t, uint32_t dir,

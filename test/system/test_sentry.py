@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from conftest import as_user, eventually, listen_at, needs_overlay, ours
+from conftest import as_root, as_user, eventually, listen_at, needs_overlay, ours
 
 HIDE = ["--write", ".", "--hide", "**/*.pem", "--hide", "secrets"]
 
@@ -210,6 +210,27 @@ def test_what_a_hidden_or_guarded_link_leads_to_later(stockade, inside):
     (stockade.cwd / "sub" / "early").write_text("plain")
     assert agent("read('sub/early')") == "plain"
     assert agent.end() == (0, "")
+
+
+@as_root
+def test_what_appears_in_a_directory_that_is_mounted_twice(stockade, inside):
+    (stockade.cwd / "one" / "sub").mkdir(parents=True)
+    (stockade.cwd / "two").mkdir()
+    subprocess.run(["mount", "--bind", "one", "two"], cwd=stockade.cwd,
+                   check=True)
+    try:
+        agent = inside(*HIDE)
+        assert agent.stands() and agent("see('two')") == ["sub"]
+        (stockade.cwd / "one" / "sub" / "x.pem").write_text("secret")
+        for name in ("one", "two"):
+            agent.becomes(f"read('{name}/sub/x.pem')", DENIED)
+        assert agent("os.rename('two/sub', 'two/other')") is None
+        (stockade.cwd / "one" / "other" / "y.pem").write_text("secret")
+        for name in ("one", "two"):
+            agent.becomes(f"read('{name}/other/y.pem')", DENIED)
+        assert agent.end() == (0, "")
+    finally:
+        subprocess.run(["umount", "two"], cwd=stockade.cwd, check=True)
 
 
 def test_a_repository_of_the_hosts_and_the_agents(stockade, inside):
