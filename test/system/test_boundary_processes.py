@@ -131,9 +131,10 @@ def test_one_that_adopts_its_daemons_ends_with_the_run(stockade):
     script = """
 import ctypes, os, subprocess
 ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)     # a subreaper
-for _ in range(20):
-    subprocess.Popen("setsid nohup sleep 75.125 &", shell=True)
-os.wait()
+shells = [subprocess.Popen("setsid nohup sleep 75.125 &", shell=True)
+          for _ in range(20)]
+for shell in shells:
+    shell.wait()
 """
     python(stockade, script)
     assert not processes("sleep 75.125")

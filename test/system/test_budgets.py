@@ -103,7 +103,8 @@ for one in work:
 print(json.dumps(0))
 """)
     log = [r for r in stockade.log("--json") if r["event"] == "response"]
-    assert len(log) == 3
+    # A client that still sends may be gone before what it was told.
+    assert 2 <= len(log) <= 3
     assert sum(r["sent_bytes"] for r in log) <= 1 << 20
     assert [r["status"] for r in log].count(403) >= 1
 
