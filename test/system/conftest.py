@@ -174,6 +174,14 @@ def ours():
             if seen[0].startswith("stockade")}
 
 
+def is_ours(path):
+    """Who is not this user may run the other half of the tests."""
+    try:
+        return os.stat(path).st_uid == os.geteuid()
+    except FileNotFoundError:
+        return False
+
+
 def eventually(condition, seconds=5.0):
     """Waits until condition() is true; its last value."""
     end = time.monotonic() + seconds

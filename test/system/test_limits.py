@@ -18,17 +18,17 @@ import tty
 
 import pytest
 
-from conftest import (IS_ROOT, PROGRAM, Stockade, as_root, eventually, ours,
-                      processes)
+from conftest import (IS_ROOT, PROGRAM, Stockade, as_root, eventually, is_ours,
+                      ours, processes)
 from test_workspace_limit import needs_attributes
 
 GROUPS = "/sys/fs/cgroup"
 
 
 def groups():
-    return {os.path.join(folder, name)
-            for folder, names, _ in os.walk(GROUPS)
-            for name in names if name.startswith("stockade-")}
+    found = (os.path.join(folder, name) for folder, names, _ in os.walk(GROUPS)
+             for name in names if name.startswith("stockade-"))
+    return {path for path in found if is_ours(path)}
 
 
 def group_file(name):
