@@ -155,8 +155,9 @@ def test_what_the_groups_say(stockade):
         with open(group + "/cgroup.procs") as procs:
             inside |= {int(pid) for pid in procs.read().split()}
     assert child.pid not in inside
-    names = {processes()[pid][0] for pid in inside}
-    assert names == {"stockade-init", "sleep"}
+    # The shell is `sleep` a moment after it has said that it is ready.
+    assert eventually(lambda: {processes()[pid][0] for pid in inside} ==
+                      {"stockade-init", "sleep"})
     child.terminate()
     child.communicate(timeout=15)
 
