@@ -137,7 +137,7 @@ for shell in shells:
     shell.wait()
 """
     python(stockade, script)
-    assert not processes("sleep 75.125")
+    assert eventually(lambda: not processes("sleep 75.125"))
 
 
 # --- services of the host -------------------------------------------------------
