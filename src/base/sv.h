@@ -34,7 +34,9 @@ static inline struct sv sv_str(const char *s)
 
 static inline bool sv_eq(struct sv a, struct sv b)
 {
-	return a.n == b.n && (a.n == 0 || memcmp(a.p, b.p, a.n) == 0);
+	/* NULL has no length, which clang's analyser cannot see. */
+	return a.n == b.n && (a.n == 0 ||
+			      (a.p && b.p && memcmp(a.p, b.p, a.n) == 0));
 }
 
 static inline bool sv_starts(struct sv v, struct sv prefix)

@@ -266,9 +266,7 @@ static bool is_of_file(struct sv question)
 
 static bool is_of_request(struct sv question)
 {
-	/* Never NULL, which clang's analyser cannot see. */
-	return question.p && !is_of_file(question) &&
-	       !sv_starts(question, SV("tcp ")) &&
+	return !is_of_file(question) && !sv_starts(question, SV("tcp ")) &&
 	       !sv_starts(question, SV("tls "));
 }
 
