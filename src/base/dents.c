@@ -7,16 +7,12 @@
 #include <stdlib.h>
 #include <sys/types.h>
 
+#include "dir.h"
+
 /* What the kernel writes is what libc calls a struct dirent. */
 _Static_assert(sizeof((struct dirent *)0)->d_ino == 8 &&
 	       sizeof((struct dirent *)0)->d_off == 8,
 	       "the kernel's numbers have 64 bits");
-
-static bool is_dots(const char *name)
-{
-	return name[0] == '.' &&
-	       (!name[1] || (name[1] == '.' && !name[2]));
-}
 
 static bool fill(struct dents *d)
 {
@@ -57,7 +53,7 @@ const struct dirent *dents_next(struct dents *d)
 			(const void *)(d->room + d->at);
 
 		d->at += entry->d_reclen;
-		if (!is_dots(entry->d_name))
+		if (!dir_is_dots(entry->d_name))
 			return entry;
 	}
 	return NULL;

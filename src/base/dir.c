@@ -3,7 +3,7 @@
 #include "dir.h"
 
 #include <errno.h>
-#include <stdbool.h>
+#include <fcntl.h>
 
 #include "own.h"
 
@@ -16,10 +16,12 @@ DIR *dir_take(int *fd)
 	return dir;
 }
 
-static bool is_dots(const char *name)
+DIR *dir_again(int fd)
 {
-	return name[0] == '.' &&
-	       (!name[1] || (name[1] == '.' && !name[2]));
+	auto_fd int again_fd = openat(fd, ".", O_RDONLY | O_DIRECTORY |
+				      O_CLOEXEC);
+
+	return dir_take(&again_fd);
 }
 
 const struct dirent *dir_next(DIR *dir)
@@ -29,6 +31,6 @@ const struct dirent *dir_next(DIR *dir)
 	do {
 		errno = 0;
 		entry = readdir(dir);
-	} while (entry && is_dots(entry->d_name));
+	} while (entry && dir_is_dots(entry->d_name));
 	return entry;
 }

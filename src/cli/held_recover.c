@@ -44,18 +44,9 @@ static int recover_carried(int store_fd, const char *id, struct err *e)
 	return 0;
 }
 
-/* NULL when it cannot be read. */
-static DIR *list(int store_fd)
-{
-	auto_fd int fd = openat(store_fd, ".", O_RDONLY | O_DIRECTORY |
-				O_CLOEXEC);
-
-	return dir_take(&fd);
-}
-
 static int recover_all_carried(int store_fd, struct err *e)
 {
-	auto_dir DIR *dir = list(store_fd);
+	auto_dir DIR *dir = dir_again(store_fd);
 	const struct dirent *d;
 
 	if (!dir)
@@ -100,7 +91,7 @@ int run_held_recover_in(int store_fd, struct err *e)
 
 static bool any_is_pending(int store_fd)
 {
-	auto_dir DIR *dir = list(store_fd);
+	auto_dir DIR *dir = dir_again(store_fd);
 	const struct dirent *d;
 
 	while (dir && (d = dir_next(dir)) != NULL)

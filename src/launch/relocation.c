@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "area.h"
+#include "dir.h"
 #include "inventory.h"
 #include "loop.h"
 #include "own.h"
@@ -210,19 +211,14 @@ static int check_target(const struct descent *to)
 {
 	auto_fd int fd = -1;
 	auto_dir DIR *dir = NULL;
-	const struct dirent *d;
 
 	if (!to->there)
 		return 0;
 	fd = open_at(&(struct place){ to->dir_fd, to->name });
-	dir = fd < 0 ? NULL : fdopendir(fd);
+	dir = dir_take(&fd);
 	if (!dir)	/* the last step will say so */
 		return errno == EACCES ? 0 : errno;
-	fd = -1;
-	while ((d = readdir(dir)))
-		if (strcmp(d->d_name, ".") != 0 && strcmp(d->d_name, "..") != 0)
-			return ENOTEMPTY;
-	return 0;
+	return dir_next(dir) ? ENOTEMPTY : 0;
 }
 
 static int find_name(int dir_fd, char ret[NAME_MAX])

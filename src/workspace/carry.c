@@ -102,16 +102,9 @@ int carry_in(const struct held *h, int layers_fd, struct err *e)
 	return carry_layers(h, h->fd, layers_fd, e);
 }
 
-static DIR *list(int dir_fd)
-{
-	auto_fd int fd = openat(dir_fd, ".", DIRECTORY);
-
-	return dir_take(&fd);
-}
-
 static bool has_entries(int dir_fd)
 {
-	auto_dir DIR *dir = list(dir_fd);
+	auto_dir DIR *dir = dir_again(dir_fd);
 
 	/* What cannot be read is found again when it is carried out. */
 	return !dir || dir_next(dir) || errno;
@@ -136,7 +129,7 @@ bool carry_is_empty(const struct held *h, int layers_fd)
 static int settle(int held_fd, struct err *e)
 {
 	auto_fd int fd = openat(held_fd, WHOLE, DIRECTORY);
-	auto_dir DIR *dir = fd < 0 ? NULL : list(fd);
+	auto_dir DIR *dir = fd < 0 ? NULL : dir_again(fd);
 	const struct dirent *d;
 
 	if (!dir)

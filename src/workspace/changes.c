@@ -18,6 +18,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "dir.h"
 #include "dotfiles.h"
 #include "entry.h"
 #include "own.h"
@@ -109,11 +110,6 @@ static struct change *add(struct walk *w, enum change_kind kind, mode_t mode,
 	return change;
 }
 
-static bool is_dot(const char *name)
-{
-	return name[0] == '.' && (!name[1] || (name[1] == '.' && !name[2]));
-}
-
 static int push(struct walk *w, const char *name, size_t *ret_n,
 		struct err *e)
 {
@@ -139,14 +135,10 @@ static void pop(struct walk *w, size_t n)
 /* A descriptor of its own for reading names, as a stream takes it. */
 static DIR *open_names(int dir_fd, struct err *e)
 {
-	auto_fd int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY |
-				O_CLOEXEC);
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	DIR *dir = dir_again(dir_fd);
 
 	if (!dir)
 		(void)err_sys(e, "read a directory");
-	else
-		(void)steal_fd(&fd);
 	return dir;
 }
 
@@ -176,12 +168,10 @@ static int judge_lost(struct walk *w, int lower_fd, const char *name,
 		return 0;
 	}
 	w->depth++;
-	while ((d = readdir(dir)) != NULL) {
+	while ((d = dir_next(dir)) != NULL) {
 		size_t n;
 		int rc;
 
-		if (is_dot(d->d_name))
-			continue;
 		rc = push(w, d->d_name, &n, e);
 		if (rc == 0)
 			rc = judge_lost(w, fd, d->d_name, change, e);
@@ -421,13 +411,11 @@ static int walk_missing(struct walk *w, const struct pair *at, struct err *e)
 
 	if (!dir)
 		return -1;
-	while (!is_done(w) && (d = readdir(dir)) != NULL) {
+	while (!is_done(w) && (d = dir_next(dir)) != NULL) {
 		struct stat upper, lower;
 		size_t n;
 		int rc;
 
-		if (is_dot(d->d_name))
-			continue;
 		rc = entry_look(at->upper_fd, d->d_name, &upper, e);
 		if (rc == 0 &&
 		    entry_look(at->lower_fd, d->d_name, &lower, e) <= 0)
@@ -483,11 +471,11 @@ static int walk_pair(struct walk *w, const struct pair *at, struct err *e)
 	if (!dir)
 		return -1;
 	w->depth++;
-	while (!is_done(w) && (d = readdir(dir)) != NULL) {
+	while (!is_done(w) && (d = dir_next(dir)) != NULL) {
 		size_t n;
 		int rc;
 
-		if (is_dot(d->d_name) || is_anothers(w, d->d_name))
+		if (is_anothers(w, d->d_name))
 			continue;
 		rc = push(w, d->d_name, &n, e);
 		if (rc == 0)

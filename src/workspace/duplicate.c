@@ -56,9 +56,7 @@ static void walk_fini(struct walk *w)
 
 static int read_names(int dir_fd, struct buf *ret, struct err *e)
 {
-	auto_fd int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY |
-				O_CLOEXEC);
-	auto_dir DIR *dir = dir_take(&fd);
+	auto_dir DIR *dir = dir_again(dir_fd);
 	const struct dirent *d;
 
 	if (!dir)

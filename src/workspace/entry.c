@@ -8,6 +8,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "dir.h"
 #include "own.h"
 #include "path.h"
 
@@ -94,11 +95,6 @@ struct removal {
 static int remove_one(struct removal *r, int dir_fd, const char *name,
 		      struct err *e);
 
-static bool is_dot(const char *name)
-{
-	return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
-}
-
 static const char *parked_name(char name[PARKED_MAX], unsigned i)
 {
 	(void)snprintf(name, PARKED_MAX, ".stockade-deep-%ld-%u",
@@ -134,13 +130,11 @@ static int remove_below(struct removal *r, int dir_fd, const char *name,
 	/* One that may be read, but not written. */
 	if (faccessat(fd, ".", W_OK | X_OK, 0) < 0)
 		(void)fchmod(fd, 0700);
-	dir = fdopendir(fd);
+	dir = dir_take(&fd);
 	if (!dir)
 		return err_sys(e, "read %.200s", name);
-	(void)steal_fd(&fd);
-	while ((d = readdir(dir)) != NULL)
-		if (!is_dot(d->d_name) &&
-		    remove_one(r, dirfd(dir), d->d_name, e) < 0)
+	while ((d = dir_next(dir)) != NULL)
+		if (remove_one(r, dirfd(dir), d->d_name, e) < 0)
 			return -1;
 	return 0;
 }

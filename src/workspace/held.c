@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "cur.h"
+#include "dir.h"
 #include "entry.h"
 #include "io.h"
 #include "own.h"
@@ -304,8 +305,7 @@ static int sort(struct entry_of_list *list, size_t n, struct arena *a,
 int held_list(int store_fd, struct arena *a, struct sv **ret, size_t *ret_n,
 	      struct err *e)
 {
-	auto_fd int fd = openat(store_fd, ".", DIRECTORY);
-	auto_dir DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	auto_dir DIR *dir = dir_again(store_fd);
 	const struct dirent *d;
 	struct entry_of_list *list = NULL;
 	struct err ignored;
@@ -313,8 +313,7 @@ int held_list(int store_fd, struct arena *a, struct sv **ret, size_t *ret_n,
 
 	if (!dir)
 		return err_sys(e, "read the list of held changes");
-	(void)steal_fd(&fd);
-	while ((d = readdir(dir)) != NULL) {
+	while ((d = dir_next(dir)) != NULL) {
 		struct entry_of_list *at;
 
 		if (!held_is_there(store_fd, d->d_name))
@@ -341,14 +340,11 @@ int held_remove(struct held *h, struct err *e)
 
 void held_sweep(int store_fd)
 {
-	auto_fd int fd = openat(store_fd, ".", DIRECTORY);
-	auto_dir DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	auto_dir DIR *dir = dir_again(store_fd);
 	const struct dirent *d;
 	struct err ignored;
 
-	if (dir)
-		(void)steal_fd(&fd);
-	while (dir && (d = readdir(dir)) != NULL) {
+	while (dir && (d = dir_next(dir)) != NULL) {
 		struct held h;
 
 		if (!is_id(sv_str(d->d_name)) || d->d_type != DT_DIR ||

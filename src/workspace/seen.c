@@ -10,6 +10,7 @@
 
 #include "apply.h"
 #include "cur.h"
+#include "dir.h"
 #include "entry.h"
 #include "io.h"
 #include "own.h"
@@ -99,27 +100,13 @@ struct brought {
 
 static void put_brought(struct brought *b, int at_fd, const char *name);
 
-/* From its beginning, whatever was read of dir_fd; NULL when it cannot be. */
-static DIR *list(int dir_fd)
-{
-	auto_fd int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY |
-				O_CLOEXEC);
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-
-	if (dir)
-		(void)steal_fd(&fd);
-	return dir;
-}
-
 static void put_below(struct brought *b, int dir_fd)
 {
-	auto_dir DIR *dir = list(dir_fd);
+	auto_dir DIR *dir = dir_again(dir_fd);
 	const struct dirent *entry;
 
-	while (dir && (entry = readdir(dir)) != NULL)
-		if (strcmp(entry->d_name, ".") != 0 &&
-		    strcmp(entry->d_name, "..") != 0)
-			put_brought(b, dir_fd, entry->d_name);
+	while (dir && (entry = dir_next(dir)) != NULL)
+		put_brought(b, dir_fd, entry->d_name);
 }
 
 static void put_brought(struct brought *b, int at_fd, const char *name)
@@ -297,13 +284,11 @@ static void note_one(struct directories *d, int upper_fd, int lower_fd,
 
 static void note_below(struct directories *d, int upper_fd, int lower_fd)
 {
-	auto_dir DIR *dir = list(upper_fd);
+	auto_dir DIR *dir = dir_again(upper_fd);
 	const struct dirent *entry;
 
-	while (dir && (entry = readdir(dir)) != NULL)
-		if (strcmp(entry->d_name, ".") != 0 &&
-		    strcmp(entry->d_name, "..") != 0 &&
-		    (entry->d_type == DT_DIR || entry->d_type == DT_UNKNOWN))
+	while (dir && (entry = dir_next(dir)) != NULL)
+		if (entry->d_type == DT_DIR || entry->d_type == DT_UNKNOWN)
 			note_one(d, upper_fd, lower_fd, entry->d_name);
 }
 

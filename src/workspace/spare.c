@@ -27,8 +27,7 @@ bool spare_take(int store_fd, const char *id)
 /* Has it nothing but these? */
 static bool has_only(int dir_fd, const char *one, const char *other)
 {
-	auto_fd int fd = openat(dir_fd, ".", DIRECTORY);
-	auto_dir DIR *dir = dir_take(&fd);
+	auto_dir DIR *dir = dir_again(dir_fd);
 	const struct dirent *d;
 
 	if (!dir)
@@ -68,8 +67,7 @@ static bool is_like(int upper_fd, int work_fd)
 
 static bool empty_out(int dir_fd)
 {
-	auto_fd int fd = openat(dir_fd, ".", DIRECTORY);
-	auto_dir DIR *dir = dir_take(&fd);
+	auto_dir DIR *dir = dir_again(dir_fd);
 	const struct dirent *d;
 	struct err ignored;
 
