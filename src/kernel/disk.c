@@ -63,6 +63,16 @@ static char next_byte(struct sv *v)
 	return (char)byte;
 }
 
+struct sv disk_mount_point(const struct disk_mount *m, char room[PATH_MAX])
+{
+	struct sv rest = m->point;
+	size_t n = 0;
+
+	while (rest.n && n < PATH_MAX)
+		room[n++] = next_byte(&rest);
+	return sv_of(room, n);
+}
+
 bool disk_mount_is_below(const struct disk_mount *m, struct sv path)
 {
 	struct sv rest = m->point;

@@ -12,6 +12,7 @@
 #ifndef KERNEL_DISK_H
 #define KERNEL_DISK_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -31,6 +32,8 @@ struct disk_mount {
 
 /* Cuts the next line from *mounts; false at the end. */
 bool disk_next_mount(struct sv *mounts, struct disk_mount *ret);
+/* Where, without escapes; all that fits. */
+struct sv disk_mount_point(const struct disk_mount *m, char room[PATH_MAX]);
 /* Is it mounted at that path, or below? */
 bool disk_mount_is_below(const struct disk_mount *m, struct sv path);
 

@@ -11,11 +11,12 @@
 #include <unistd.h>
 
 #include "area.h"
+#include "disk.h"
 #include "init.h"
 #include "io.h"
 #include "own.h"
 
-enum { MOUNTINFO_MAX = 4 << 20, MOUNT_POINT_FIELD = 4 };
+enum { MOUNTINFO_MAX = 4 << 20 };
 #define PROBE "user.stockade"
 
 bool overlay_is_asked(const struct builder *b)
@@ -42,28 +43,6 @@ struct launch_tree overlay_tree(const struct plan *plan, const struct step *s)
 		.below = path.n == o->base.n ? SV("") :
 			 sv_from(path, o->base.n + 1),
 	};
-}
-
-/* Field 5 of a line of mountinfo, with \040 and the like decoded. */
-static struct sv mount_point(struct sv line, char ret[PATH_MAX])
-{
-	size_t n = 0;
-
-	for (int i = 0; i < MOUNT_POINT_FIELD; i++)
-		line = sv_from(line, sv_find(line, ' ') + 1);
-	line = sv_head(line, sv_find(line, ' '));
-	for (size_t i = 0; i < line.n && n < PATH_MAX; i++) {
-		const char *at = line.p + i;
-
-		if (*at != '\\' || i + 3 >= line.n) {
-			ret[n++] = *at;
-			continue;
-		}
-		ret[n++] = (char)((at[1] - '0') << 6 | (at[2] - '0') << 3 |
-				  (at[3] - '0'));
-		i += 3;
-	}
-	return sv_of(ret, n);
 }
 
 static int check_mounts_below(const struct builder *b, struct sv path,
@@ -95,20 +74,20 @@ static int find_points(struct builder *b, struct overlay_points *ret,
 		       struct err *e)
 {
 	auto_buf struct buf text = buf_new(MOUNTINFO_MAX);
+	struct disk_mount m;
 	char path[PATH_MAX];
 	struct sv rest;
 
 	if (io_read_file(AT_FDCWD, "/proc/self/mountinfo", &text, e) < 0)
 		return -1;
-	for (rest = buf_sv(&text); rest.n;) {
-		struct sv line = sv_head(rest, sv_find(rest, '\n'));
+	rest = buf_sv(&text);
+	while (disk_next_mount(&rest, &m)) {
 		struct sv *point = arena_push(b->arena, &ret->list, &ret->n,
 					      &ret->cap);
 
 		if (!point)
 			return err_kind(e, ERR_LIMIT, "out of memory");
-		*point = builder_dup(b, mount_point(line, path));
-		rest = sv_from(rest, line.n + 1);
+		*point = builder_dup(b, disk_mount_point(&m, path));
 	}
 	return 0;
 }
