@@ -67,13 +67,6 @@ static int open_tree_seen(const struct step *s, struct err *e)
 	return path_same(&now, &s->identity) ? steal_fd(&fd) : was_replaced(e);
 }
 
-static int check_tree(const struct step *s, struct err *e)
-{
-	auto_fd int fd = open_tree_seen(s, e);
-
-	return fd < 0 ? -1 : 0;
-}
-
 static int birth(int fd, struct statx_timestamp *ret, struct err *e)
 {
 	struct statx stx;
@@ -183,10 +176,11 @@ int overlay_mapped(const struct builder *b, struct step *s, int userns_fd,
 	struct overlay *o = &b->plan->overlays[s->overlay];
 	struct overlay_whole *whole = &o->whole;
 
-	if (check_tree(s, e) < 0)
-		return -1;
-	if (o->held.n == 0)	/* to be looked at only */
-		return 0;
+	if (o->held.n == 0) {	/* to be looked at only */
+		auto_fd int fd = open_tree_seen(s, e);
+
+		return fd < 0 ? -1 : 0;
+	}
 	if (whole->fd < 0)
 		whole->fd = mapped_overlay(b, o, userns_fd, e);
 	if (whole->fd >= 0)
@@ -289,7 +283,7 @@ static int own_tree(struct init *in, const struct step *s, struct err *e)
 	struct overlay_whole *whole = whole_of(in, s, e);
 	auto_fd int tree_fd = -1;
 
-	if (!whole || check_tree(s, e) < 0)
+	if (!whole)
 		return -1;
 	if (whole->fd < 0)
 		whole->fd = own_overlay(in, o, e);

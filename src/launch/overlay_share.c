@@ -129,6 +129,8 @@ static int find_one(struct builder *b, size_t at,
 			       .again = b->in->held_trees_n > 0,
 			       .whole = { .fd = -1 } };
 
+	if (!overlay_is_file(s))
+		new.identity = s->identity;
 	set_owner(b, s, &new);
 	for (uint32_t i = 0; i < plan->overlays_n; i++) {
 		struct overlay *o = &plan->overlays[i];
@@ -145,6 +147,7 @@ static int find_one(struct builder *b, size_t at,
 	return add(b, &new, e);
 }
 
+/* What is around its trees; else it is the one that the plan has seen. */
 static int identify(struct overlay *o, struct err *e)
 {
 	auto_fd int fd = path_open_exact(AT_FDCWD, o->base, O_PATH |
@@ -161,7 +164,9 @@ int overlays_share(struct builder *b, const struct overlay_points *points,
 		    find_one(b, i, points, e) < 0)
 			return -1;
 	for (size_t i = 0; i < b->plan->overlays_n; i++)
-		if (identify(&b->plan->overlays[i], e) < 0)
+		if ((b->plan->overlays[i].trees > 1 ||
+		     !b->plan->overlays[i].identity.type) &&
+		    identify(&b->plan->overlays[i], e) < 0)
 			return err_ctx(e, "%.*s",
 				       SV_FMT(b->plan->overlays[i].base));
 	return 0;
