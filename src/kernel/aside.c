@@ -24,7 +24,7 @@
 #include "process.h"
 
 /* As large as a usual first one: who walks trees may go deep. */
-enum { STACK = 8 << 20, GUARD = 64 << 10, DEATH_MS = 50, PATIENCE_MS = 500 };
+enum { STACK = 8 << 20, GUARD = 64 << 10, DEATH_MS = 50 };
 
 struct aside {
 	void (*work)(void *arg);
@@ -86,20 +86,24 @@ static bool has_ended(int pidfd, uint64_t until_ms, const sigset_t *blocked)
 	return ppoll(&end, 1, &time, blocked) > 0;
 }
 
-/* At first a signal is kept for the command; who waits for longer wants to end
- * this, and the default action does. */
-static bool has_ended_in_time(int pidfd, const _Atomic uint64_t *until_ms)
+void aside_impatient(sigset_t *ret)
 {
 	const int ending[] = { SIGHUP, SIGINT, SIGQUIT, SIGTERM };
-	uint64_t patient_ms = loop_now_ms() + PATIENCE_MS;
+
+	(void)sigprocmask(SIG_SETMASK, NULL, ret);
+	for (size_t i = 0; i < countof(ending); i++)
+		(void)sigdelset(ret, ending[i]);
+}
+
+static bool has_ended_in_time(int pidfd, const _Atomic uint64_t *until_ms)
+{
+	uint64_t patient_ms = loop_now_ms() + ASIDE_PATIENCE_MS;
 	sigset_t blocked;
 
 	if (has_ended(pidfd, patient_ms < *until_ms ? patient_ms : *until_ms,
 		      NULL))
 		return true;
-	(void)sigprocmask(SIG_SETMASK, NULL, &blocked);
-	for (size_t i = 0; i < countof(ending); i++)
-		(void)sigdelset(&blocked, ending[i]);
+	aside_impatient(&blocked);
 	while (loop_now_ms() < *until_ms)
 		if (has_ended(pidfd, *until_ms, &blocked))
 			return true;

@@ -7,6 +7,7 @@
 #ifndef KERNEL_ASIDE_H
 #define KERNEL_ASIDE_H
 
+#include <signal.h>
 #include <stdint.h>
 
 #include "err.h"
@@ -17,9 +18,15 @@
  * loop_now_ms()).  0 when it has returned; 1 when the time is past: then it is
  * killed, and does nothing more, but may be a process for as long as the kernel
  * keeps it.  The caller must have one thread and no handlers of signals; after
- * half a second it is ended by those that end a program, also where it blocks them.
+ * ASIDE_PATIENCE_MS it is ended by those that end a program, also where it blocks
+ * them: at first they are kept for the command, but who waits for longer wants to
+ * end this.
  */
 must_check int aside_run(void (*work)(void *arg), void *arg,
 			 const _Atomic uint64_t *until_ms, struct err *e);
+
+enum { ASIDE_PATIENCE_MS = 500 };
+/* What the caller blocks, but for the signals that end a program. */
+void aside_impatient(sigset_t *ret);
 
 #endif

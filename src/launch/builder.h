@@ -103,9 +103,11 @@ must_check int sockets_check_reach(struct builder *b, struct err *e);
 must_check int caches_plan(struct builder *b, struct err *e);
 must_check int caches_check(const struct builder *b, struct err *e);
 must_check int refusals_check(struct builder *b, struct err *e);
-/* By what may take long, now and then; and before a directory is entered: true
- * when all has to be given up, whatever the error says.  See look.c. */
-void look_listen(struct builder *b);
+/* By what may take long, now and then: path is looked at, and it is not that late
+ * yet.  See look.c. */
+bool look_in_time(struct builder *b, struct sv path, uint64_t until_ms);
+/* Before a directory is entered: true when all has to be given up, whatever the
+ * error says. */
 bool look_must_leave(struct builder *b, int dir_fd, const char *name);
 /* All from marks_plan() to links_plan(), which open what the policy names. */
 must_check int look_plan(struct builder *b, struct err *e);

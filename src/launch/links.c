@@ -176,9 +176,8 @@ static int search_name(struct search *s, int dir_fd, const struct dirent *d,
 
 static int check_time(struct search *s, struct err *e)
 {
-	builder_at(s->b, sv_of(s->path, s->path_n));
-	look_listen(s->b);
-	return loop_now_ms() <= s->until_ms ? 0 :
+	return look_in_time(s->b, sv_of(s->path, s->path_n),
+			    s->until_ms) ? 0 :
 	       refuse(s, "more than ten seconds' worth of entries", e);
 }
 

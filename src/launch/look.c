@@ -19,9 +19,6 @@
 #include <sys/stat.h>
 
 #include "aside.h"
-#include "own.h"
-
-enum { PATIENCE_MS = 500 };
 
 struct look {
 	struct builder *b;
@@ -71,20 +68,23 @@ bool look_must_leave(struct builder *b, int dir_fd, const char *name)
 	return true;
 }
 
-/* Until then a signal is kept for the command; who waits for longer wants to end
- * this, and the default action does. */
-void look_listen(struct builder *b)
+/* From then on as aside.c does. */
+static void listen_if_late(struct builder *b)
 {
-	const int ending[] = { SIGHUP, SIGINT, SIGQUIT, SIGTERM };
-	sigset_t set;
+	sigset_t mask;
 
 	if (!b->here || loop_now_ms() < b->patient_ms)
 		return;
 	b->patient_ms = UINT64_MAX;
-	(void)sigemptyset(&set);
-	for (size_t i = 0; i < countof(ending); i++)
-		(void)sigaddset(&set, ending[i]);
-	(void)sigprocmask(SIG_UNBLOCK, &set, NULL);
+	aside_impatient(&mask);
+	(void)sigprocmask(SIG_SETMASK, &mask, NULL);
+}
+
+bool look_in_time(struct builder *b, struct sv path, uint64_t until_ms)
+{
+	builder_at(b, path);
+	listen_if_late(b);
+	return loop_now_ms() <= until_ms;
 }
 
 static int look_here(struct builder *b, struct err *e)
@@ -94,7 +94,7 @@ static int look_here(struct builder *b, struct err *e)
 
 	(void)sigprocmask(SIG_SETMASK, NULL, &mask);
 	b->here = true;
-	b->patient_ms = loop_now_ms() + PATIENCE_MS;
+	b->patient_ms = loop_now_ms() + ASIDE_PATIENCE_MS;
 	rc = look_at_all(b, e);
 	(void)sigprocmask(SIG_SETMASK, &mask, NULL);
 	return rc;

@@ -212,9 +212,8 @@ static int walk_name(struct walk *w, int dir_fd, const struct dirent *d,
 
 static int check_time(struct walk *w, struct err *e)
 {
-	builder_at(w->b, sv_of(w->path, w->path_n));
-	look_listen(w->b);
-	return loop_now_ms() <= w->until_ms ? 0 :
+	return look_in_time(w->b, sv_of(w->path, w->path_n),
+			    w->until_ms) ? 0 :
 	       refuse(w, "more than ten seconds' worth of entries", e);
 }
 
