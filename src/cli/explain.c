@@ -154,6 +154,15 @@ static void put_rule_json(const struct rule *r, struct json *j)
 	json_put_sv(j, "origin", buf_sv(&origin));
 }
 
+static void put_parts_json(unsigned differs, struct json *j)
+{
+	json_open(j, '[');
+	for (size_t i = 0; i < countof(parts); i++)
+		if (differs & parts[i].part)
+			json_str(j, parts[i].name);
+	json_close(j, ']');
+}
+
 static void put_differences_json(const struct rule *r,
 				 const struct question *q, unsigned differs,
 				 struct json *j)
@@ -162,11 +171,7 @@ static void put_differences_json(const struct rule *r,
 	put_rule_json(r, j);
 	json_put_bool(j, "matches", is_met(r, differs));
 	json_key(j, "differs");
-	json_open(j, '[');
-	for (size_t i = 0; i < countof(parts); i++)
-		if (differs & parts[i].part)
-			json_str(j, parts[i].name);
-	json_close(j, ']');
+	put_parts_json(differs, j);
 	if (differs & MATCH_QUERY)
 		json_put_str(j, "query", query_reason(r, q));
 	json_close(j, '}');
@@ -258,11 +263,7 @@ void explain_put_pair_json(const struct policy *p, const struct question *a,
 	unsigned differs = pair_difference(a, b);
 
 	json_key(j, "differs_from_first");
-	json_open(j, '[');
-	for (size_t i = 0; i < countof(parts); i++)
-		if (differs & parts[i].part)
-			json_str(j, parts[i].name);
-	json_close(j, ']');
+	put_parts_json(differs, j);
 	json_key(j, "decided_otherwise_by");
 	json_open(j, '[');
 	for (size_t i = 0; i < p->rules_n; i++) {
