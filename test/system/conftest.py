@@ -182,6 +182,18 @@ def is_ours(path):
         return False
 
 
+def read_terminal(master):
+    """All that was written to the other side, which is closed; closes this one."""
+    seen = b""
+    try:
+        while piece := os.read(master, 65536):
+            seen += piece
+    except OSError:
+        pass
+    os.close(master)
+    return seen
+
+
 def eventually(condition, seconds=5.0):
     """Waits until condition() is true; its last value."""
     end = time.monotonic() + seconds

@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from conftest import PROGRAM
+from conftest import PROGRAM, read_terminal
 
 GIT = ["git", "-c", "user.name=a", "-c", "user.email=a@a"]
 
@@ -20,14 +20,7 @@ def on_terminal(stockade, *command, flags, cwd):
                           stdout=subprocess.DEVNULL, stderr=slave,
                           timeout=40, check=False)
     os.close(slave)
-    seen = b""
-    try:
-        while piece := os.read(master, 65536):
-            seen += piece
-    except OSError:
-        pass
-    os.close(master)
-    return done.returncode, seen.decode()
+    return done.returncode, read_terminal(master).decode()
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import subprocess
 
 import pytest
 
-from conftest import IS_ROOT, PROBE, PROGRAM
+from conftest import IS_ROOT, PROBE, PROGRAM, read_terminal
 
 def parse(text):
     """{attempt: (ALLOWED or BLOCKED, errno)}"""
@@ -136,13 +136,7 @@ def test_nothing_is_typed_into_the_terminal(stockade, attempt):
         env=stockade.env, stdin=inner, stdout=inner, stderr=inner,
         start_new_session=True)
     os.close(inner)
-    said = b""
-    try:
-        while chunk := os.read(outer, 4096):
-            said += chunk
-    except OSError:
-        pass    # the other side is closed
-    os.close(outer)
+    said = read_terminal(outer)
     assert child.wait(30) == 0, said
     assert b"BLOCKED\tEPERM" in said, said
 

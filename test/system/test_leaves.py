@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from conftest import PATIENCE
+from conftest import PATIENCE, read_terminal
 
 WRITE = ["--write", "."]
 
@@ -18,14 +18,7 @@ def on_terminal(stockade, script, flags=()):
                            stderr=slave)
     os.close(slave)
     child.communicate(timeout=40 * PATIENCE)
-    seen = b""
-    try:
-        while piece := os.read(master, 65536):
-            seen += piece
-    except OSError:
-        pass
-    os.close(master)
-    return seen.decode().replace("\r", "")
+    return read_terminal(master).decode().replace("\r", "")
 
 
 def told(text):
