@@ -412,12 +412,7 @@ void exchange_begin(struct stream *s, const struct msg_EXCHANGE *m)
 	struct err e = { 0 };
 
 	if (!x) {
-		struct msg done = { .kind = MSG_DONE, .DONE = {
-			.conn = m->conn, .id = m->id,
-			.error = SV("out of memory") } };
-
-		dial_report(s->dial, &done);
-		stream_end(s);
+		stream_refuse(s, m->id);
 		return;
 	}
 	s->exchange = x;

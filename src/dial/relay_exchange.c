@@ -276,12 +276,7 @@ void relay_begin(struct stream *s, const struct msg_RELAY *m)
 							.id = m->id } };
 
 	if (!r) {
-		struct msg over = { .kind = MSG_DONE, .DONE = {
-			.conn = m->conn, .id = m->id,
-			.error = SV("out of memory") } };
-
-		dial_report(s->dial, &over);
-		stream_end(s);
+		stream_refuse(s, m->id);
 		return;
 	}
 	s->relay = r;

@@ -82,6 +82,15 @@ void stream_end(struct stream *s)
 	loop_arm(s->dial->loop, &s->linger, STREAM_LINGER_MS);
 }
 
+void stream_refuse(struct stream *s, uint32_t id)
+{
+	struct msg done = { .kind = MSG_DONE, .DONE = {
+		.conn = s->conn, .id = id, .error = SV("out of memory") } };
+
+	dial_report(s->dial, &done);
+	stream_end(s);
+}
+
 static void drain(struct stream *s, const struct msg *m)
 {
 	s->draining = m->kind != MSG_BODY_END;

@@ -54,5 +54,7 @@ void stream_rest(struct stream *s, bool body_ended);
 void stream_finish(struct stream *s);
 /* The exchange or relay is over and freed, and there will be no other. */
 void stream_end(struct stream *s);
+/* There is no memory to begin the request `id`: the same, and warden is told. */
+void stream_refuse(struct stream *s, uint32_t id);
 
 #endif
