@@ -442,6 +442,51 @@ static void record_failure(struct run *r, const struct err *why)
 	run_record_failed(&r->record, why);
 }
 
+/* The command has not run: the status, or -1. */
+static int end_failed(struct run *r, struct supervision *s, struct err *e)
+{
+	int status;
+
+	end_sandbox(r);
+	supervise_fini(s);
+	if (r->sandbox.reached == LIMIT_MEMORY)
+		(void)err_ctx(e, "limit %.*s reached", SV_FMT(
+			bounds_text(&r->bounds, LIMIT_MEMORY)));
+	run_held_explain(&r->held, e);
+	status = status_of_failure(r, e);
+	record_failure(r, e);
+	return status;
+}
+
+static void prepare(struct run *r, struct supervision *s)
+{
+	r->needs_reaping = !process_orphans_are_reaped();
+	run_prepare();
+	s->loop = r->loop;
+	s->warden = &r->warden;
+	s->sandbox = &r->sandbox;
+	s->terminal = r->plan->wants_pty ? &r->terminal : NULL;
+	s->publish = r->publish;
+	s->bounds = &r->bounds;
+	s->leavings = &r->leavings;
+	r->sentry.plan = r->plan;
+	r->sentry.loop = r->loop;
+	r->sentry.sandbox = &r->sandbox;
+	r->sentry.warden = &r->warden;
+	s->sentry = &r->sentry;
+}
+
+static void tell(const struct run *r, struct buf *hint)
+{
+	tell_denials(r);
+	run_sentry_tell(&r->sentry, r->record.id);
+	if (hint->n && buf_cstr(hint))
+		complain("", hint->p, false);
+	/* What an overlay holds is named by `apply`. */
+	if (r->policy.workspace != WORKSPACE_OVERLAY)
+		leavings_tell(&r->leavings, r->record.id);
+}
+
 static int run(struct run *r, char **argv, struct err *e)
 {
 	struct supervision s;
@@ -453,32 +498,10 @@ static int run(struct run *r, char **argv, struct err *e)
 	if (supervise_signals(&s, e) < 0)
 		return -1;
 	worktree_look(&r->policy, r->cwd, &hint);
-	if (start(r, argv, e) < 0) {
-		end_sandbox(r);
-		supervise_fini(&s);
-		if (r->sandbox.reached == LIMIT_MEMORY)
-			(void)err_ctx(e, "limit %.*s reached", SV_FMT(
-				bounds_text(&r->bounds, LIMIT_MEMORY)));
-		run_held_explain(&r->held, e);
-		status = status_of_failure(r, e);
-		record_failure(r, e);
-		return status;
-	}
+	if (start(r, argv, e) < 0)
+		return end_failed(r, &s, e);
 	/* While the command runs: */
-	r->needs_reaping = !process_orphans_are_reaped();
-	run_prepare();
-	s.loop = r->loop;
-	s.warden = &r->warden;
-	s.sandbox = &r->sandbox;
-	s.terminal = r->plan->wants_pty ? &r->terminal : NULL;
-	s.publish = r->publish;
-	s.bounds = &r->bounds;
-	s.leavings = &r->leavings;
-	r->sentry.plan = r->plan;
-	r->sentry.loop = r->loop;
-	r->sentry.sandbox = &r->sandbox;
-	r->sentry.warden = &r->warden;
-	s.sentry = &r->sentry;
+	prepare(r, &s);
 	status = supervise(&s, r->policy.limits[LIMIT_TIME].value, e);
 	supervise_fini(&s);
 	end_sandbox(r);
@@ -492,13 +515,7 @@ static int run(struct run *r, char **argv, struct err *e)
 	}
 	if (rc < 0)
 		return -1;
-	tell_denials(r);
-	run_sentry_tell(&r->sentry, r->record.id);
-	if (hint.n && buf_cstr(&hint))
-		complain("", hint.p, false);
-	/* What an overlay holds is named by `apply`. */
-	if (r->policy.workspace != WORKSPACE_OVERLAY)
-		leavings_tell(&r->leavings, r->record.id);
+	tell(r, &hint);
 	return s.interrupted && status == 128 + SIGINT ? RUN_INTERRUPTED :
 							 status;
 }
