@@ -31,6 +31,14 @@ def groups():
     return {path for path in found if is_ours(path)}
 
 
+def members():
+    found = set()
+    for group in groups():
+        with open(group + "/cgroup.procs") as procs:
+            found |= {int(pid) for pid in procs.read().split()}
+    return found
+
+
 def group_file(name):
     """The contents of a file of that name in the one group that has it."""
     found = [os.path.join(group, name) for group in groups()
@@ -150,10 +158,7 @@ def test_what_the_groups_say(stockade):
         assert int(group_file("cpu.cfs_quota_us")) * 2 == 3 * int(
             group_file("cpu.cfs_period_us"))
     assert int(group_file("pids.max")) == 21    # and the sandbox's own
-    inside = set()
-    for group in groups():
-        with open(group + "/cgroup.procs") as procs:
-            inside |= {int(pid) for pid in procs.read().split()}
+    inside = members()
     assert child.pid not in inside
     # The shell is `sleep` a moment after it has said that it is ready.
     assert eventually(lambda: {processes()[pid][0] for pid in inside} ==
@@ -501,8 +506,9 @@ def test_the_next_run_sweeps_what_even_the_reaper_left(stockade):
             os.kill(pid, signal.SIGKILL)
     child.kill()
     child.communicate()
-    assert eventually(lambda: not processes("sleep 77.75"))
-    assert groups()
+    # A group is swept when nobody is in it, not even pid 1 on its way out.
+    assert eventually(lambda: not members())
+    assert groups() and not processes("sleep 77.75")
     other = stockade.start("sh", "-c", "echo ready; sleep 78", flags=LIMITS)
     assert other.stdout.readline() == b"ready\n"
     assert len({os.path.basename(group) for group in groups()}) == 1
