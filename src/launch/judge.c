@@ -35,8 +35,7 @@ static void report(struct judge *j, struct sv path,
 		return;
 	j->reports++;
 	path = sv_head(path, sizeof j->reported - 1);
-	memcpy(j->reported, path.p, path.n);
-	j->reported[path.n] = '\0';
+	snprintf(j->reported, sizeof j->reported, "%.*s", SV_FMT(path));
 	buf_put(&text, path);
 	buf_putc(&text, '\0');
 	buf_put(&text, sv_head(rule->why, PATH_MAX));
