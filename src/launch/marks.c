@@ -106,3 +106,15 @@ bool marks_named_below(const struct builder *b, enum grant_kind kind,
 	}
 	return false;
 }
+
+void marks_sieve(const struct builder *b, struct sieve *s)
+{
+	for (size_t i = 0; i < b->marks_n; i++) {
+		const struct grant *g = &b->marks[i];
+
+		if (g->is_glob)
+			sieve_add_pattern(s, area_base(g->path));
+		else
+			sieve_add_name(s, area_base(g->path));
+	}
+}

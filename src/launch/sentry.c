@@ -155,6 +155,14 @@ static int take_turns(struct sentry *s, uint32_t at, struct err *e)
 	return s->tree.v[at].wd == wd;
 }
 
+/* Nothing is ever to be done with such a name, unless a directory has it, or a
+ * socket. */
+static bool is_plain(const struct sentry *s, const struct dirent *d)
+{
+	return (d->d_type == DT_REG || d->d_type == DT_LNK) &&
+	       !sieve_lets_through(&s->sieve, d->d_name);
+}
+
 static int look_at_part(struct sentry *s, uint32_t at, DIR *dir,
 			struct err *e)
 {
@@ -164,7 +172,8 @@ static int look_at_part(struct sentry *s, uint32_t at, DIR *dir,
 		d = dir_next(dir);
 		if (!d)
 			return 0;
-		if (sentry_look_at(s, dirfd(dir), at, d->d_name, e) < 0)
+		if (!is_plain(s, d) &&
+		    sentry_look_at(s, dirfd(dir), at, d->d_name, e) < 0)
 			return -1;
 	}
 	return take_turns(s, at, e);
@@ -268,6 +277,7 @@ static int stand(struct sentry *s, const struct sentry_post *post,
 		 struct err *e)
 {
 	s->most = most_directories();
+	sentry_sieve(s->b, &s->sieve);
 	s->b->plan->sentry_since_ms = loop_now_ms();
 	if (sentry_enter(post, &s->host_fd, &s->mounts.links_fd, e) < 0 ||
 	    sentry_mounts_open(&s->mounts, e) < 0 ||

@@ -16,6 +16,7 @@
 #include "creation.h"
 #include "made.h"
 #include "sentry.h"
+#include "sieve.h"
 
 /* -- sentry_rule.c: pure -- */
 
@@ -45,6 +46,9 @@ struct sentry_name {
 enum sentry_word sentry_decide(const struct builder *b,
 			       const struct sentry_name *n, unsigned look,
 			       struct creation_made *made, struct sv *ret_why);
+/* Lets the names through of which it may say that they are covered or guarded:
+ * of all others only directories and sockets have to be looked at. */
+void sentry_sieve(const struct builder *b, struct sieve *s);
 /* Whether what is below this directory is looked at, and how; *look is how it is
  * itself. */
 bool sentry_goes_below(const struct builder *b, const struct sentry_name *n,
@@ -197,6 +201,7 @@ struct sentry {
 	struct sentry_tree tree;
 	struct sentry_mounts mounts;
 	struct sentry_links links;
+	struct sieve sieve;
 	bool told_unwatched;
 	uint32_t most;		/* directories, where no statement is about them */
 	/* Directories of the agent's own, as pid 1 says. */

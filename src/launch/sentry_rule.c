@@ -73,6 +73,14 @@ enum sentry_word sentry_decide(const struct builder *b,
 				     SENTRY_LEAVE;
 }
 
+void sentry_sieve(const struct builder *b, struct sieve *s)
+{
+	marks_sieve(b, s);
+	for (size_t i = 0; i < b->plan->creation_n; i++)
+		sieve_add_pattern(s, area_base(b->plan->creation[i].tail));
+	sieve_add_name(s, SV(".git"));
+}
+
 bool sentry_goes_below(const struct builder *b, const struct sentry_name *n,
 		       unsigned *look)
 {

@@ -289,14 +289,7 @@ static void fill_sieve(struct walk *w)
 
 	for (size_t i = 0; i < b->areas_n; i++)
 		sieve_add_name(&w->sieve, area_base(b->areas[i].path));
-	for (size_t i = 0; i < b->marks_n; i++) {
-		struct sv last = area_base(b->marks[i].path);
-
-		if (b->marks[i].is_glob)
-			sieve_add_pattern(&w->sieve, last);
-		else
-			sieve_add_name(&w->sieve, last);
-	}
+	marks_sieve(b, &w->sieve);
 	dotfiles_sieve(&w->sieve);
 	walk_guard_sieve(w);
 }

@@ -53,10 +53,17 @@ static enum sentry_word decide(const char *path, uint32_t type, unsigned look,
 			       struct creation_made *made)
 {
 	const struct sentry_name n = name_of(path, type);
+	enum sentry_word word;
+	struct sieve sieve = { 0 };
 	struct sv why;
 
 	builder.plan = &plan;
-	return sentry_decide(&builder, &n, look, made, &why);
+	word = sentry_decide(&builder, &n, look, made, &why);
+	sentry_sieve(&builder, &sieve);
+	if (word != SENTRY_LEAVE && word != SENTRY_SOCKET)
+		CHECK(sieve_lets_through(&sieve, n.name.p));
+	CHECK(!sieve_lets_through(&sieve, "f1"));
+	return word;
 }
 
 static void test_what_is_hidden(void)
