@@ -64,6 +64,15 @@ class Authority:
         with open(path, "wb") as out:
             out.write(thing.public_bytes(serialization.Encoding.PEM))
 
+    def write_both(self, path):
+        """The certificate and the key, for a program that mints."""
+        with open(self.pem, "rb") as certificate, open(path, "wb") as out:
+            out.write(self.key.private_bytes(
+                serialization.Encoding.PEM,
+                serialization.PrivateFormat.PKCS8,
+                serialization.NoEncryption()))
+            out.write(certificate.read())
+
     def leaf(self, *names, days=30):
         """(certificate, key): paths.  Negative days: it has expired."""
         key = ec.generate_private_key(ec.SECP256R1())
