@@ -13,14 +13,14 @@
 #include "messages.h"
 #include "sv.h"
 
-enum { TICKETS_MAX = 256, TICKET_LIFE_MS = 60000 };
+enum { TICKETS_MAX = 256, TICKET_LIFE_MS = 60000, TICKET_HOST_MAX = 253 };
 
 struct ticket {
 	uint64_t due_ms;	/* 0: free */
 	uint32_t secret;
 	uint16_t port;
 	unsigned char host_n;
-	char host[253];
+	char host[TICKET_HOST_MAX];
 	char bytes[WIRE_TICKET];
 };
 
@@ -37,6 +37,8 @@ struct claim {
 /* ERR_PROTO for a ticket that is malformed or known, ERR_LIMIT when full. */
 must_check int tickets_grant(struct tickets *t, const struct claim *c,
 			     uint32_t secret, uint64_t now_ms, struct err *e);
+/* Whether it was granted, and neither spent nor forgotten since. */
+bool tickets_has(struct tickets *t, struct sv ticket, uint64_t now_ms);
 /* Spends the ticket; *ret_secret only when true. */
 must_check bool tickets_redeem(struct tickets *t, const struct claim *c,
 			       uint64_t now_ms, uint32_t *ret_secret);

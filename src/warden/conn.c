@@ -30,7 +30,6 @@ struct conn *conn_add(struct warden *w, uint32_t number)
 		return NULL;
 	c->number = number;
 	c->host = buf_new(HTTP_HOST_MAX);
-	c->waiting = buf_new(WIRE_SIZE_MAX);
 	c->next = *bucket(w, number);
 	*bucket(w, number) = c;
 	w->conns_n++;
@@ -40,12 +39,11 @@ struct conn *conn_add(struct warden *w, uint32_t number)
 int conn_take(struct conn *c, uint32_t id, struct sv host, uint16_t port,
 	      struct err *e)
 {
-	if (id != c->id + 1 || c->tickets_due)
+	if (id != c->id + 1)
 		return err_kind(e, ERR_PROTO, "requests out of order");
 	c->id = id;
 	c->dispatched = false;
 	c->connects = 0;
-	c->tickets_n = 0;
 	c->port = port;
 	buf_reset(&c->host);
 	buf_put(&c->host, host);
@@ -55,7 +53,6 @@ int conn_take(struct conn *c, uint32_t id, struct sv host, uint16_t port,
 static void conn_free(struct conn *c)
 {
 	buf_free(&c->host);
-	buf_free(&c->waiting);
 	free(c);
 }
 
@@ -83,17 +80,4 @@ void conn_remove_all(struct warden *w)
 			conn_free(c);
 		}
 	w->conns_n = 0;
-}
-
-struct conn *conn_of_ticket(struct warden *w, struct sv ticket)
-{
-	if (ticket.n != WIRE_TICKET)
-		return NULL;
-	for (size_t i = 0; i < WARDEN_BUCKETS; i++)
-		for (struct conn *c = w->conns[i]; c; c = c->next)
-			for (unsigned k = 0; k < c->tickets_n; k++)
-				if (memcmp(c->tickets[k], ticket.p,
-					   WIRE_TICKET) == 0)
-					return c;
-	return NULL;
 }

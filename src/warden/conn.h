@@ -17,10 +17,6 @@ struct conn {
 	/* The newest request's origin, for CONNECT. */
 	struct buf host;
 	uint16_t port;
-	/* An EXCHANGE that waits for vault's word on its tickets. */
-	struct buf waiting;
-	unsigned tickets_n, tickets_due;
-	char tickets[EDITS_MAX][WIRE_TICKET];
 };
 
 /* NULL when there is none of that number. */
@@ -33,7 +29,5 @@ must_check int conn_take(struct conn *c, uint32_t id, struct sv host,
 			 uint16_t port, struct err *e);
 void conn_remove(struct warden *w, uint32_t number);
 void conn_remove_all(struct warden *w);
-/* The connection that waits for this ticket, or NULL. */
-struct conn *conn_of_ticket(struct warden *w, struct sv ticket);
 
 #endif

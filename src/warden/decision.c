@@ -164,8 +164,6 @@ int warden_on_edge(struct channel *c, struct msg *m, struct err *e)
 	case MSG_VIOLATION:
 		return on_violation(w, &m->VIOLATION, e);
 	case MSG_HANGUP:
-		if (exchange_forget(w, m->HANGUP.conn, e) < 0)
-			return -1;
 		conn_remove(w, m->HANGUP.conn);
 		return 0;
 	case MSG_FAULT:

@@ -2,8 +2,8 @@
 /*
  * An allowed request on its way.
  *
- *	tickets   for each credential GRANT to vault; the EXCHANGE waits until
- *		  vault has said GRANTED to all of them
+ *	tickets   for each credential a GRANT to vault, which is there when dial
+ *		  asks for it
  *	dispatch  STREAM (once a connection) and EXCHANGE to dial, VERDICT with
  *		  the other end of the stream to edge
  *	connect   dial says NEED; only for the request that was allowed, and
@@ -72,11 +72,11 @@ static int dispatch(struct warden *w, struct conn *c,
 	return channel_send(&w->edge.channel, &out, e);
 }
 
-static int grant(struct warden *w, struct conn *c, const struct credential *cr,
-		 const struct msg_REQUEST *m, struct edit *edit, struct err *e)
+static int grant(struct warden *w, const struct credential *cr,
+		 const struct msg_REQUEST *m, struct edit *edit,
+		 char ticket[WIRE_TICKET], struct err *e)
 {
 	struct msg out = { .kind = MSG_GRANT };
-	char *ticket = c->tickets[c->tickets_n];
 
 	if (getrandom(ticket, WIRE_TICKET, 0) != WIRE_TICKET)
 		return err_sys(e, "getrandom");
@@ -85,8 +85,6 @@ static int grant(struct warden *w, struct conn *c, const struct credential *cr,
 		.ticket = edit->ticket, .host = m->host, .port = m->port,
 		.secret = (uint32_t)(cr - w->credentials.v),
 	};
-	c->tickets_n++;
-	c->tickets_due++;
 	return channel_send(&w->vault.channel, &out, e);
 }
 
@@ -96,6 +94,7 @@ int exchange_begin(struct warden *w, struct conn *c,
 {
 	auto_buf struct buf edits = buf_new(8192);
 	auto_buf struct buf limit = buf_new(1024);
+	char tickets[EDITS_MAX][WIRE_TICKET];
 	struct msg out = { .kind = MSG_EXCHANGE };
 	struct err trouble = { 0 };
 
@@ -104,10 +103,15 @@ int exchange_begin(struct warden *w, struct conn *c,
 	if (use->n && !helper_is_running(&w->vault))
 		return fail(w, m, SV("the secrets' process has ended"), e);
 	for (size_t i = 0; i < use->n; i++) {
-		if (grant(w, c, use->credentials[i], m, &use->edits[i], e) < 0)
+		if (grant(w, use->credentials[i], m, &use->edits[i],
+			  tickets[i], e) < 0)
 			return -1;
 		head_put_edit(&edits, &use->edits[i]);
 	}
+	/* dial would ask for what vault has not been told yet. */
+	if (use->n && channel_is_full(&w->vault.channel))
+		return fail(w, m, SV("the secrets' process does not keep up"),
+			    e);
 	if (buf_check(&edits, "the credentials of a request", e) < 0)
 		return -1;
 	head_exchange_of(m, &out.EXCHANGE);
@@ -115,44 +119,7 @@ int exchange_begin(struct warden *w, struct conn *c,
 	budgets_put_limit(&w->budgets, m->host, &limit);
 	out.EXCHANGE.limit = sv_head(buf_sv(&limit), 200);
 	out.EXCHANGE.allowance = budgets_allowance(&w->budgets, m->conn, m->id);
-	if (c->tickets_due == 0)
-		return dispatch(w, c, &out.EXCHANGE, e);
-	/* The message's bytes are its best container while it waits. */
-	buf_reset(&c->waiting);
-	msg_encode(&c->waiting, &out);
-	return buf_check(&c->waiting, "a waiting request", e);
-}
-
-int exchange_forget(struct warden *w, uint32_t conn, struct err *e)
-{
-	const struct conn *c = conn_find(w, conn);
-
-	/* Of what dial has, DONE is the end. */
-	if (!c || c->tickets_due == 0)
-		return 0;
-	return budgets_settle(&w->budgets, conn, c->id, 0, e);
-}
-
-static int on_granted(struct warden *w, const struct msg_GRANTED *m,
-		      struct err *e)
-{
-	struct conn *c = conn_of_ticket(w, m->ticket);
-	struct msg x = { 0 };
-	struct msg_REQUEST r;
-
-	/* The agent may have hung up meanwhile; the ticket expires unused. */
-	if (!c || c->tickets_due == 0)
-		return 0;
-	if (m->ok && --c->tickets_due)
-		return 0;
-	c->tickets_due = 0;
-	if (msg_decode(buf_sv(&c->waiting), ROLE_WARDEN, ROLE_DIAL, PHASE_RUN,
-		       &x, e) < 0)
-		return -1;
-	if (m->ok)
-		return dispatch(w, c, &x.EXCHANGE, e);
-	head_request_of(&x.EXCHANGE, &r);
-	return fail(w, &r, SV("the credential is not available"), e);
+	return dispatch(w, c, &out.EXCHANGE, e);
 }
 
 int warden_on_vault(struct channel *ch, struct msg *m, struct err *e)
@@ -167,8 +134,6 @@ int warden_on_vault(struct channel *ch, struct msg *m, struct err *e)
 		w->vault_ready = true;
 		loop_stop(w->loop);
 		return 0;
-	case MSG_GRANTED:
-		return on_granted(w, &m->GRANTED, e);
 	case MSG_FAULT:
 		return err_kind(e, ERR_PROTO, "%.*s", SV_FMT(m->FAULT.text));
 	}

@@ -6,14 +6,12 @@
 #include "conn.h"
 #include "match.h"
 
-/* Starts what is needed, asks vault for tickets, hands the request to dial and
+/* Starts what is needed, tells vault of the tickets, hands the request to dial and
  * the verdict to edge.  Trouble is answered to edge as 502, not returned. */
 must_check int exchange_begin(struct warden *w, struct conn *c,
 			      const struct msg_REQUEST *m,
 			      struct credential_use *use, struct err *e);
 
-/* The agent has hung up: what was not handed out yet never is. */
-must_check int exchange_forget(struct warden *w, uint32_t conn, struct err *e);
 /* Gives dial the stream of a connection; edge's end of it in *ret_edge_fd. */
 must_check int exchange_send_stream(struct warden *w, struct conn *c,
 				    int *ret_edge_fd, struct err *e);

@@ -241,13 +241,36 @@ static int receive(struct channel *c, struct msg *m, size_t *ret_n,
 	return 1;
 }
 
-static void on_ready(struct watch *w, uint32_t events)
+/* True: there was one, and there may be more. */
+static bool take_message(struct channel *c)
 {
-	struct channel *c = container_of(w, struct channel, watch);
 	struct err e = { 0 };
 	struct msg m = { 0 };
 	size_t n = 0;
-	int got;
+	int got = receive(c, &m, &n, &e);
+
+	if (got > 0 && msg_decode(sv_of(receive_buffer, n), c->peer, c->self,
+				  c->phase, &m, &e) < 0)
+		got = -1;
+	if (got > 0 && c->message(c, &m, &e) < 0)
+		got = -1;
+	wipe(&m, receive_buffer, n);
+	for (unsigned i = 0; i < m.n_fds && i < WIRE_FDS_MAX; i++)
+		close_fd(&m.fds[i]);
+	if (got < 0 && channel_is_open(c))
+		end(c, e.kind ? &e : NULL);
+	return got > 0;
+}
+
+void channel_catch_up(struct channel *c)
+{
+	while (channel_is_open(c) && !c->paused && take_message(c))
+		;
+}
+
+static void on_ready(struct watch *w, uint32_t events)
+{
+	struct channel *c = container_of(w, struct channel, watch);
 
 	if (events & EPOLLOUT) {
 		flush_queue(c);
@@ -260,17 +283,7 @@ static void on_ready(struct watch *w, uint32_t events)
 	 * nothing is left to read. */
 	if (c->paused && !(events & (EPOLLHUP | EPOLLERR)))
 		return;
-	got = receive(c, &m, &n, &e);
-	if (got > 0 && msg_decode(sv_of(receive_buffer, n), c->peer, c->self,
-				  c->phase, &m, &e) < 0)
-		got = -1;
-	if (got > 0 && c->message(c, &m, &e) < 0)
-		got = -1;
-	wipe(&m, receive_buffer, n);
-	for (unsigned i = 0; i < m.n_fds && i < WIRE_FDS_MAX; i++)
-		close_fd(&m.fds[i]);
-	if (got < 0 && channel_is_open(c))
-		end(c, e.kind ? &e : NULL);
+	(void)take_message(c);
 }
 
 int channel_open(struct channel *c, struct loop *l, int fd, enum role self,

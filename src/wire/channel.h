@@ -55,6 +55,9 @@ static inline bool channel_is_open(const struct channel *c)
 int channel_send(struct channel *c, const struct msg *m, struct err *e);
 bool channel_is_full(const struct channel *c);	/* something is queued */
 void channel_pause(struct channel *c, bool paused);
+/* Hands on what the peer has sent by now, out of turn.  The views of a message
+ * that is being handled, whoever's, are not valid any more. */
+void channel_catch_up(struct channel *c);
 
 /* A connected, non-blocking, close-on-exec pair. */
 must_check int channel_pair(int ret_fds[2], struct err *e);

@@ -55,7 +55,6 @@ enum { WIRE_FDS_MAX = 4, WIRE_SIZE_MAX = 131072, WIRE_CHUNK_MAX = 32768,
 	M(CERTIFICATE, VAULT, EDGE, 0, PHASE_RUN)               \
 	/* a credential for one request */                      \
 	M(GRANT, WARDEN, VAULT, 0, PHASE_RUN)                   \
-	M(GRANTED, VAULT, WARDEN, 0, PHASE_RUN)                 \
 	M(REDEEM, DIAL, VAULT, 0, PHASE_RUN)                    \
 	M(LEASE, VAULT, DIAL, 0, PHASE_RUN)                     \
 	/* the origin's side */                                 \
@@ -133,7 +132,6 @@ enum { WIRE_FDS_MAX = 4, WIRE_SIZE_MAX = 131072, WIRE_CHUNK_MAX = 32768,
 /* One ticket is good for one REDEEM with the same host and port. */
 #define WIRE_FIELDS_GRANT(F)                                              \
 	F(SV, ticket, 16) F(U32, secret, 0) F(SV, host, 253) F(U16, port, 0)
-#define WIRE_FIELDS_GRANTED(F) F(SV, ticket, 16) F(U8, ok, 0)
 #define WIRE_FIELDS_REDEEM(F)                                             \
 	F(SV, ticket, 16) F(SV, host, 253) F(U16, port, 0)
 #define WIRE_FIELDS_LEASE(F)                                              \
