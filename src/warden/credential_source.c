@@ -19,6 +19,7 @@
 #include "credential_set.h"
 #include "cur.h"
 #include "io.h"
+#include "loop.h"
 #include "own.h"
 
 enum {
@@ -235,13 +236,12 @@ void credential_set_forget(struct credential_set *s)
 static bool await_command(struct credential *c, int *ret_status)
 {
 	struct timespec pause = { .tv_nsec = 1000000 };
-	pid_t pid = c->command_pid, got = 0;
+	const uint64_t late_ms = loop_now_ms() + SETTLE_MS;
+	pid_t pid = c->command_pid, got;
 
-	for (int ms = 0; ms < SETTLE_MS && got == 0; ms++) {
-		got = waitpid(pid, ret_status, WNOHANG);
-		if (got == 0)
-			(void)nanosleep(&pause, NULL);
-	}
+	while ((got = waitpid(pid, ret_status, WNOHANG)) == 0 &&
+	       loop_now_ms() < late_ms)
+		(void)nanosleep(&pause, NULL);
 	if (got == pid)
 		c->command_pid = 0;
 	/* credential_set_fini() kills and reaps the one that is late. */
