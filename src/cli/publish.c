@@ -356,9 +356,9 @@ int publish_check(const struct publish *p, int capture_fd, struct err *e)
 		return err_sys(e, "find the listener's port");
 	for (size_t i = 0; p && i < p->listeners_n; i++)
 		if (p->listeners[i].port == ntohs(at.sin6_port))
-			return err_kind(e, ERR_SYS, "publish %u: the sandbox's "
-					"own listener got this port, by chance; "
-					"run it again", p->listeners[i].port);
+			return err_kind(e, ERR_POLICY, "publish %u: this port "
+					"is the sandbox's own inside; choose "
+					"another", p->listeners[i].port);
 	return 0;
 }
 

@@ -17,7 +17,9 @@
 #include "nft.h"
 #include "own.h"
 
-enum { BACKLOG = 4096, DNS_PORT = 53 };
+/* Above what the kernel gives away by itself (net.ipv4.ip_local_port_range): no
+ * server inside and no published port meets it by chance. */
+enum { BACKLOG = 4096, DNS_PORT = 53, CAPTURE_PORT = 61111 };
 
 /* Not all at once in clone3(): the parent waits for that, and to copy the
  * host's mounts takes as long as they are many. */
@@ -98,8 +100,6 @@ static int send_sockets(const struct init *in, int tcp_fd, int dns_fd,
 /* pid 1 is in the new namespace from here on, its thread stays outside. */
 int box_network(struct init *in, const struct step *s, struct err *e)
 {
-	struct sockaddr_in6 at = { 0 };
-	socklen_t n = sizeof at;
 	auto_fd int tcp_fd = -1, dns_fd = -1;
 
 	(void)s;
@@ -107,17 +107,15 @@ int box_network(struct init *in, const struct step *s, struct err *e)
 		return err_sys(e, "make a network namespace");
 	if (netlink_capture(e) < 0)
 		return -1;
-	tcp_fd = open_socket(SOCK_STREAM, 0, e);
+	tcp_fd = open_socket(SOCK_STREAM, CAPTURE_PORT, e);
 	if (tcp_fd < 0)
 		return err_ctx(e, "the listener");
 	if (listen(tcp_fd, BACKLOG) < 0)
 		return err_sys(e, "listen");
-	if (getsockname(tcp_fd, (struct sockaddr *)&at, &n) < 0)
-		return err_sys(e, "find the listener's port");
 	dns_fd = open_socket(SOCK_DGRAM, DNS_PORT, e);
 	if (dns_fd < 0)
 		return err_ctx(e, "the name server");
-	if (nft_capture(ntohs(at.sin6_port), e) < 0)
+	if (nft_capture(CAPTURE_PORT, e) < 0)
 		return -1;
 	return send_sockets(in, tcp_fd, dns_fd, e);
 }

@@ -219,6 +219,13 @@ print(call(int(sys.argv[1])), call(int(sys.argv[2])))
 """
 
 
+def test_the_sandboxs_own_port_is_not_published(stockade):
+    refused = stockade.run("touch", "ran", flags=["--write", "."],
+                           policy="publish 61111\n")
+    assert refused.status == 125 and "choose another" in refused.err, refused
+    assert not (stockade.cwd / "ran").exists()
+
+
 def test_the_loopback_inside_is_the_agents_own(stockade, port):
     """It can talk to its own server, with nobody between, and to no other."""
     with socket.create_server(("127.0.0.1", 0)) as host:
