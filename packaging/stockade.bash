@@ -6,9 +6,10 @@ _stockade() {
 	local verb=${COMP_WORDS[1]} i
 	local statements="--read --write --show --hide --guard --cache --env --allow
 		--ask --deny --reach --secret --roots --device --publish
-		--limit --profile --workspace --terminal --keep
+		--limit --profile --client --workspace --terminal --keep
 		--syscalls --debug --isolation"
 
+	# `takes` is in profiles only.
 	COMPREPLY=()
 	if [ "$COMP_CWORD" = 1 ]; then
 		mapfile -t COMPREPLY < <(compgen -W "run check policy trust log
@@ -34,7 +35,12 @@ _stockade() {
 		return ;;
 	--profile)
 		mapfile -t COMPREPLY < <(compgen -W "claude codex gemini-cli
-			opencode" -- "$cur")
+			opencode npm pypi crates go debian maven rubygems docker
+			github-read gitlab-read github-write gitlab-write
+			anthropic openai gemini openrouter" -- "$cur")
+		return ;;
+	--client)
+		mapfile -t COMPREPLY < <(compgen -W "npm apt" -- "$cur")
 		return ;;
 	--env)
 		mapfile -t COMPREPLY < <(compgen -W "pass set" -- "$cur")

@@ -17,7 +17,9 @@ complete -c stockade -n __fish_use_subcommand -a doctor -d 'what this machine al
 
 set -l takes_policy '__fish_seen_subcommand_from run check policy'
 complete -c stockade -n $takes_policy -l policy -r -F -d 'a policy file'
-complete -c stockade -n $takes_policy -l profile -x -a 'claude codex gemini-cli opencode' -d 'a profile'
+# `takes` is in profiles only.
+complete -c stockade -n $takes_policy -l profile -x -a 'claude codex gemini-cli opencode npm pypi crates go debian maven rubygems docker github-read gitlab-read github-write gitlab-write anthropic openai gemini openrouter' -d 'a profile'
+complete -c stockade -n $takes_policy -l client -x -a 'npm apt' -d 'what it is configured to use'
 for path in read write show hide guard cache roots
     complete -c stockade -n $takes_policy -l $path -r -F
 end

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "client_config.h"
 #include "io.h"
 #include "narrow.h"
 #include "nearest.h"
@@ -26,6 +27,7 @@ struct places {
 	struct buf config;		/* $XDG_CONFIG_HOME/stockade, or empty */
 	struct buf shipped;		/* where the profiles lie */
 	struct buf text;		/* of the profile that was read last */
+	struct buf said;		/* of the client that was asked last */
 };
 
 static void places_fini(struct places *p)
@@ -33,6 +35,7 @@ static void places_fini(struct places *p)
 	buf_free(&p->config);
 	buf_free(&p->shipped);
 	buf_free(&p->text);
+	buf_free(&p->said);
 }
 #define auto_places __attribute__((cleanup(places_fini)))
 
@@ -61,6 +64,7 @@ static int find_places(struct places *p, struct err *e)
 	p->config = buf_new(PATH_MAX);
 	p->shipped = buf_new(PATH_MAX);
 	p->text = buf_new(POLICY_TEXT_MAX);
+	p->said = buf_new(POLICY_TEXT_MAX);
 	if (!getcwd(p->cwd, sizeof p->cwd))
 		return err_sys(e, "find the working directory");
 	if (p->cwd[0] != '/')
@@ -229,12 +233,25 @@ static int load_profile(void *ctx, struct sv name, struct sv *ret_text,
 	return got < 0 ? -1 : 0;
 }
 
+static int ask_client(void *ctx, struct sv client, struct sv *ret_text,
+		      struct err *e)
+{
+	struct places *p = ctx;
+
+	buf_reset(&p->said);
+	if (client_config(client, p->cwd, &p->said, e) < 0)
+		return -1;
+	*ret_text = buf_sv(&p->said);
+	return 0;
+}
+
 static struct policy_source source_of(struct places *p, const char *name,
 				      struct sv text)
 {
 	return (struct policy_source){
 		.name = sv_str(name), .text = text, .base = sv_str(p->cwd),
-		.home = p->home, .load = load_profile, .load_ctx = p,
+		.home = p->home, .load = load_profile, .ask = ask_client,
+		.load_ctx = p,
 	};
 }
 

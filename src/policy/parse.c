@@ -38,8 +38,9 @@ static int keep(struct policy *p, const struct policy_source *s,
 	return 0;
 }
 
+/* origin: where each is said to stand, or NULL for its own line. */
 static int parse_lines(struct policy *p, const struct policy_source *s,
-		       bool is_flag, struct err *e)
+		       const struct origin *origin, struct err *e)
 {
 	struct lexer l;
 
@@ -51,8 +52,8 @@ static int parse_lines(struct policy *p, const struct policy_source *s,
 
 		if (got <= 0)
 			return got;
-		if (is_flag)
-			statement.origin.line = 0;
+		if (origin)
+			statement.origin = *origin;
 		if (words_apply(&statement, p, e) < 0)
 			return -1;
 	}
@@ -70,13 +71,23 @@ int policy_parse(struct policy *p, const struct policy_source *s,
 		return -1;
 	if (json_source_is(kept.text))
 		return json_source_parse(p, &kept, e);
-	return parse_lines(p, &kept, false, e);
+	return parse_lines(p, &kept, NULL, e);
+}
+
+int policy_expand(struct policy *p, const struct policy_source *s,
+		  const struct origin *origin, struct err *e)
+{
+	struct policy_source kept;
+
+	return keep(p, s, &kept, e) < 0 ? -1 :
+					  parse_lines(p, &kept, origin, e);
 }
 
 int policy_flag(struct policy *p, struct sv word, struct sv value,
 		const struct policy_source *s, struct err *e)
 {
 	struct policy_source flag = *s, kept;
+	struct origin origin = { .column = 1 };
 	auto_buf struct buf name = buf_new(64);
 	auto_buf struct buf text = buf_new(POLICY_TEXT_MAX);
 
@@ -99,5 +110,6 @@ int policy_flag(struct policy *p, struct sv word, struct sv value,
 	if (sv_trim(value).n == 0)
 		return err_kind(e, ERR_POLICY, "%.*s: the value is missing",
 				SV_FMT(kept.name));
-	return parse_lines(p, &kept, true, e);
+	origin.file = kept.name;
+	return parse_lines(p, &kept, &origin, e);
 }

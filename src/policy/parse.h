@@ -23,7 +23,15 @@ struct policy_source {
 	/* The text of a profile; it must live until the next call only. */
 	int (*load)(void *ctx, struct sv name, struct sv *ret_text,
 		    struct err *e);
-	void *load_ctx;
+	/* What a client ("npm") is configured to use, as statements; for as
+	 * long. */
+	int (*ask)(void *ctx, struct sv client, struct sv *ret_text,
+		   struct err *e);
+	void *load_ctx;		/* of both */
+	/* The text is a profile's that got an argument, and a `takes` stands
+	 * there. */
+	bool takes;
+	size_t takes_at;
 };
 
 static inline struct policy policy_new(void)
@@ -37,6 +45,10 @@ must_check int policy_parse(struct policy *p, const struct policy_source *s,
 /* `--word value`; the text and the name of s are not used. */
 must_check int policy_flag(struct policy *p, struct sv word, struct sv value,
 			   const struct policy_source *s, struct err *e);
+
+/* Statements that stand for one, whose place is theirs. */
+must_check int policy_expand(struct policy *p, const struct policy_source *s,
+			     const struct origin *origin, struct err *e);
 
 /*
  * After all sources: sorts, drops duplicates, and refuses what contradicts

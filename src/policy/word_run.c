@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* env, profile, workspace, terminal, keep, isolation, debug: statements about the
- * run. */
+/* env, workspace, terminal, keep, isolation, debug: statements about the run. */
 #include "own.h"
 #include "text_form.h"
 #include "words.h"
-
-enum { PROFILES_MAX = 64 };
 
 static int add_variable(const struct statement *s, const struct word *w,
 			enum env_kind kind, struct policy *p, struct err *e)
@@ -59,54 +56,6 @@ int word_env(const struct statement *s, struct policy *p, struct err *e)
 		if (add_variable(s, &s->words[i], kind, p, e) < 0)
 			return -1;
 	return 0;
-}
-
-static bool is_profile_name(struct sv v)
-{
-	if (v.n == 0 || v.n > 64 || v.p[0] == '.' || v.p[0] == '-')
-		return false;
-	for (size_t i = 0; i < v.n; i++)
-		if (!is_alpha(v.p[i]) && !is_digit(v.p[i]) &&
-		    !strchr("._-", v.p[i]))
-			return false;
-	return true;
-}
-
-/* Each profile once, so that profiles may name each other in a circle. */
-int word_profile(const struct statement *s, struct policy *p, struct err *e)
-{
-	const struct word *w = statement_word(s, 1, "the profile's name", e);
-	const struct policy_source *from = s->source;
-	auto_buf struct buf name = buf_new(128);
-	struct policy_source profile = *from;
-	struct sv *kept;
-
-	if (!w || statement_end(s, 2, e) < 0)
-		return -1;
-	if (!is_profile_name(w->text))
-		return statement_error(s, w, e,
-			"expected a profile's name, found \"%.*s\"",
-			WORD_FMT(w->text));
-	for (size_t i = 0; i < p->profiles_n; i++)
-		if (sv_eq(p->profiles[i], w->text))
-			return 0;
-	if (p->profiles_n == PROFILES_MAX)
-		return statement_error(s, w, e, "too many profiles");
-	kept = arena_push(&p->arena, &p->profiles, &p->profiles_n,
-			  &p->profiles_cap);
-	if (!kept)
-		return statement_full(s, e);
-	*kept = w->text;
-	if (!from->load)
-		return statement_error(s, w, e, "there are no profiles here");
-	if (from->load(from->load_ctx, w->text, &profile.text, e) < 0) {
-		struct err why = *e;
-
-		return statement_error(s, w, e, "%.150s", why.msg);
-	}
-	buf_printf(&name, "profile %.*s", SV_FMT(w->text));
-	profile.name = buf_sv(&name);
-	return policy_parse(p, &profile, e);
 }
 
 /* What every run of this version does: accepted, since it is true. */

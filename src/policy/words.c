@@ -11,7 +11,9 @@ enum { VARIABLE_MAX = 128 };
 	"METHODS HOST[:PORT][/PATH][?QUERY] | tcp HOST:PORT | tls HOST[:PORT]"
 
 static const struct word_info table[] = {
-	{ SV("profile"), word_profile, "NAME", false },
+	{ SV("profile"), word_profile, "NAME [ARGUMENT]", false },
+	{ SV("takes"), word_takes, "NAME[/NAME...]", false },
+	{ SV("client"), word_client, "npm | apt", false },
 	{ SV("read"), word_read, "PATH...", true },
 	{ SV("write"), word_write, "PATH...", true },
 	{ SV("show"), word_show, "PATH...", true },

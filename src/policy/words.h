@@ -2,8 +2,8 @@
 /*
  * The words of the language: what stands behind each, and what it adds to a
  * policy.  words.c has the table, one file for each family of words the rest:
- * word_grant.c, word_host.c, word_relay.c, word_rule.c, word_secret.c,
- * word_limit.c, word_run.c.
+ * word_grant.c, word_host.c, word_profile.c, word_relay.c, word_rule.c,
+ * word_secret.c, word_limit.c, word_run.c.
  */
 #ifndef POLICY_WORDS_H
 #define POLICY_WORDS_H
@@ -43,8 +43,9 @@ word_parser word_socket;	/* of word_reach */
 must_check int word_socket_path(const struct statement *s,
 				const struct word *w, struct policy *p,
 				struct sv *ret, struct err *e);
-word_parser word_env, word_limit, word_profile, word_workspace,
-	word_terminal, word_keep, word_isolation, word_debug;
+word_parser word_env, word_limit, word_workspace, word_terminal, word_keep,
+	word_isolation, word_debug;
+word_parser word_profile, word_takes, word_client;
 
 /* NAME as a shell could set it. */
 bool words_is_variable(struct sv v);

@@ -12,6 +12,19 @@ PROFILES = sorted(name for name in os.listdir(os.path.join(TREE, "policies"))
                   if name != "meson.build")
 
 
+# What is the profile about, where it takes an argument?
+ABOUT = {"github-write": "octo/app", "gitlab-write": "group/sub/app"}
+FLAGS = {name: f"{name} {ABOUT[name]}" if name in ABOUT else name
+         for name in PROFILES}
+
+
+@pytest.fixture(autouse=True)
+def clients(stockade):
+    """Stand in for those that some profiles ask."""
+    stockade.env["PATH"] = (f"{TREE}/test/data/profiles/clients:"
+                            + stockade.env["PATH"])
+
+
 def test_there_are_profiles():
     assert {"claude", "codex", "gemini-cli", "opencode"} < set(PROFILES)
 
@@ -31,9 +44,10 @@ def test_every_statement_is_described_and_completed(path):
 
 @pytest.mark.parametrize("name", PROFILES)
 def test_a_shipped_profile_and_its_json_form(stockade, name):
-    text = stockade.call("policy", "--profile", name).ok().out
-    assert f"# profile {name}:" in text
-    form = stockade.call("policy", "--json", "--profile", name).ok().out
+    text = stockade.call("policy", "--profile", FLAGS[name]).ok().out
+    assert f"# profile {FLAGS[name]}:" in text
+    form = stockade.call("policy", "--json", "--profile",
+                         FLAGS[name]).ok().out
     path = stockade.policy(form)
     again = stockade.call("policy", "--json", "--policy", path).ok().out
     assert json.loads(again) == json.loads(form)
@@ -42,6 +56,7 @@ def test_a_shipped_profile_and_its_json_form(stockade, name):
 
 @pytest.mark.parametrize("name", PROFILES)
 def test_all_profiles_merge_with_claude(stockade, name):
+    name = FLAGS[name]
     one = stockade.call("policy", "--profile", "claude", "--profile", name)
     other = stockade.call("policy", "--profile", name, "--profile", "claude")
     assert one.ok().out == other.ok().out
@@ -54,17 +69,6 @@ def test_registries_are_pull_only(stockade):
         for rule in json.loads(form)["rules"]:
             if rule["word"] == "allow":
                 assert set(rule["methods"]) <= {"GET", "HEAD"}, rule
-
-
-def test_github_read_fetches_and_does_not_push(stockade):
-    def may(question):
-        return stockade.call("check", "--profile", "github-read",
-                             question).status
-    base = "https://github.com/o/r.git"
-    assert may(f"GET {base}/info/refs?service=git-upload-pack") == 0
-    assert may(f"POST {base}/git-upload-pack") == 0
-    assert may(f"GET {base}/info/refs?service=git-receive-pack") == 1
-    assert may(f"POST {base}/git-receive-pack") == 1
 
 
 def test_every_statement_is_a_flag(stockade):
