@@ -122,8 +122,11 @@ static int start(const char *path, char *const *argv, const char **env,
 	if (rc == 0)
 		rc = posix_spawnattr_setsigdefault(&attr, &all);
 	if (rc == 0)
+		rc = posix_spawnattr_setpgroup(&attr, 0);
+	if (rc == 0)
 		rc = posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK |
-						     POSIX_SPAWN_SETSIGDEF);
+						     POSIX_SPAWN_SETSIGDEF |
+						     POSIX_SPAWN_SETPGROUP);
 	if (rc == 0)
 		rc = posix_spawn(ret_pid, path, &actions, &attr, argv,
 				 (char *const *)(uintptr_t)env);
@@ -189,8 +192,8 @@ int client_program_ask(const struct client_program *program,
 	}
 	(void)close(steal_fd(&write_fd));
 	rc = take_output(read_fd, ret, e);
-	if (rc < 0)
-		(void)kill(pid, SIGKILL);
+	/* All is said, or too late: whatever else it and its own do. */
+	(void)kill(-pid, SIGKILL);
 	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
 		;
 	return rc;
