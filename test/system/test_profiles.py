@@ -242,3 +242,63 @@ def test_the_agent_cannot_change_the_answer(stockade):
     result = stockade.sh(script, flags=flags, cwd=stockade.home)
     assert result.out.split() == ["written", "https://one.test/"], result
     assert npmrc.read_text() == "registry=https://one.test/\n"
+
+
+def test_a_mirror_is_downloaded_from(stockade, net, api, other):
+    stand_in(stockade, "npm", """echo '{"registry": "https://api.test/npm/"}'""")
+    base = "https://api.test/npm"
+    result = stockade.sh(
+        f"for url in {base}/left-pad {base}/-/user/me https://api.test/x "
+        "https://other.test/npm/left-pad; do curl -s -o /dev/null -w '%{http_code} '"
+        f" $url; done; curl -s -X PUT -o /dev/null -w '%{{http_code}}' {base}/mine",
+        policy=net + "client npm\n")
+    assert result.out.split() == ["200", "403", "403", "403", "403"], result
+    assert api.targets == ["GET /npm/left-pad"] and other.requests == []
+
+
+PUSH = """
+git clone -q https://api.test/git/project.git {branch} && cd {branch}
+git push -q origin HEAD:{branch}
+"""
+
+
+def test_a_profile_writes_to_the_repository_it_is_given(stockade, net, api):
+    folder = stockade.home / ".config" / "stockade" / "policies"
+    folder.mkdir(parents=True)
+    (folder / "writer").write_text(
+        "takes FOLDER/REPO\n"
+        "allow GET  api.test/**?service=git-upload-pack\n"
+        "allow POST api.test/**/git-upload-pack\n"
+        "allow GET  api.test/{}.git/info/refs?service=git-receive-pack\n"
+        "allow POST api.test/{}.git/git-receive-pack\n")
+    refused = stockade.sh(PUSH.format(branch="other"), policy=net +
+                          "write .\nprofile writer git/projec\n")
+    assert "403" in refused.err, refused
+    assert not any("receive-pack" in target for target in api.targets)
+    stockade.sh(PUSH.format(branch="given"), policy=net +
+                "write .\nprofile writer git/project\n").ok()
+    assert any("POST" in target and "receive-pack" in target
+               for target in api.targets)
+
+
+def test_a_token_is_for_the_repository_alone(stockade):
+    """As the manual has it."""
+    policy = stockade.policy(
+        "profile github-write octo/app\n"
+        "secret GITHUB_TOKEN from command false"
+        " for api.github.com/repos/octo/app/** as bearer add\n"
+        "secret GIT_TOKEN from command false"
+        " for github.com/octo/app/**,github.com/octo/app.git/**"
+        " as basic x-access-token add\n")
+    questions = {
+        "POST https://api.github.com/repos/octo/app/issues": "GITHUB_TOKEN",
+        "GET https://api.github.com/repos/octo/app/pulls": "GITHUB_TOKEN",
+        "POST https://github.com/octo/app.git/git-receive-pack": "GIT_TOKEN",
+        "POST https://github.com/octo/app/git-upload-pack": "GIT_TOKEN",
+        "GET https://api.github.com/repos/octo/other/pulls": None,
+        "POST https://github.com/octo/other.git/git-upload-pack": None,
+        "GET https://api.github.com/user": None}
+    said = stockade.call("check", "--json", "--policy", policy,
+                         *questions).ok()
+    assert [answer.get("secrets") for answer in json.loads(said.out)] == list(
+        questions.values())
