@@ -20,11 +20,20 @@ static struct policy_source source_of(struct sv text)
 	};
 }
 
+/* What every profile says, a few times: they may name each other. */
+struct profile {
+	struct sv text;
+	int loads;
+};
+
 static int load(void *ctx, struct sv name, struct sv *ret, struct err *e)
 {
+	struct profile *profile = ctx;
+
 	(void)name;
-	(void)e;
-	*ret = *(struct sv *)ctx;
+	if (++profile->loads > 4)
+		return err_kind(e, ERR_POLICY, "there is no such profile");
+	*ret = profile->text;
 	return 0;
 }
 
@@ -50,11 +59,11 @@ static void check_same(struct sv form, struct sv text)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
 	struct policy p = policy_new();
-	struct sv text = sv_of((const char *)data, n), profile;
+	struct sv text = sv_of((const char *)data, n);
 	struct policy_source s = source_of(sv_head(text, sv_find(text, '\0')));
+	struct profile profile = { .text = sv_from(text, s.text.n + 1) };
 	struct err e = { 0 };
 
-	profile = sv_from(text, s.text.n + 1);
 	s.load = load;
 	s.load_ctx = &profile;
 	if (policy_parse(&p, &s, &e) == 0 && policy_check(&p, &e) == 0) {
