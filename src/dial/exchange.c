@@ -16,6 +16,8 @@ static void exchange_free(struct exchange *x)
 
 	loop_disarm(l, &x->deadline);
 	loop_disarm(l, &x->again);
+	pool_leave(&x->turn);
+	pool_drop(x->upstream);
 	lease_fini(&x->leases);
 	if (x->scrub)
 		scrub_fini(x->scrub);
@@ -84,9 +86,9 @@ static void finish(struct exchange *x)
 	done(x, x->in.response.status, "");
 	/* Behind DONE, so that the next request finds this one recorded. */
 	(void)channel_send(&s->edge, &m, &ignored);
+	if (reusable)
+		pool_give(steal_ptr(&x->upstream));
 	exchange_free(x);
-	if (!reusable)
-		upstream_close(&s->upstream);
 	stream_rest(s, body_ended);
 }
 
@@ -97,7 +99,7 @@ static void need(struct exchange *x)
 	struct msg m = { .kind = MSG_NEED, .NEED = { .conn = s->conn,
 						     .id = x->id } };
 
-	upstream_close(&s->upstream);
+	upstream_close(x->upstream);
 	x->state = EXCHANGE_CONNECTING;
 	x->reused = false;
 	channel_pause(&s->edge, true);
@@ -203,7 +205,7 @@ static void on_connected(struct exchange *x)
 
 static void handshake(struct exchange *x)
 {
-	struct upstream *u = &x->stream->upstream;
+	struct upstream *u = x->upstream;
 	struct err e = { 0 };
 
 	switch (upstream_handshake(u, x->stream->dial->tls, &e)) {
@@ -238,7 +240,7 @@ void exchange_socket(struct exchange *x, int socket_fd, struct sv error)
 			     504 : 502, &e);
 		return;
 	}
-	if (upstream_open(&x->stream->upstream, d->loop, fd, &x->request,
+	if (upstream_open(x->upstream, d->loop, fd, &x->request,
 			  &e) < 0) {
 		fail(x, 502, &e);
 		return;
@@ -274,7 +276,7 @@ static void on_stale(struct exchange *x)
 
 	if (!may_retry(x)) {
 		(void)err_kind(&e, ERR_PROTO, "%s closed the connection before "
-			       "it answered", x->stream->upstream.host);
+			       "it answered", x->upstream->host);
 		fail(x, 502, &e);
 		return;
 	}
@@ -322,6 +324,8 @@ static void on_deadline(struct timer *t)
 	struct err e = { 0 };
 
 	(void)err_kind(&e, ERR_LIMIT, "%s %.*s timed out",
+		       x->state == EXCHANGE_QUEUED ?
+		       "waiting for one of the connections to" :
 		       x->state == EXCHANGE_CONNECTING ? "connecting to" :
 		       x->state == EXCHANGE_HANDSHAKE ? "TLS to" :
 		       "the credential for", SV_FMT(x->request.host));
@@ -385,7 +389,7 @@ static int keep_message(struct exchange *x, const struct msg_EXCHANGE *m,
 	struct msg_REQUEST request;
 	struct sv *views[] = { &kept.host, &kept.method, &kept.path,
 			       &kept.query, &kept.fields, &kept.edits,
-			       &kept.limit };
+			       &kept.limit, &kept.secrets };
 
 	for (size_t i = 0; i < countof(views); i++) {
 		*views[i] = arena_dup(&x->arena, *views[i]);
@@ -393,6 +397,7 @@ static int keep_message(struct exchange *x, const struct msg_EXCHANGE *m,
 			return err_kind(e, ERR_LIMIT, "out of memory");
 	}
 	x->allowance = allowance_of(&kept);
+	x->turn.share.secrets = kept.secrets;
 	head_request_of(&kept, &request);
 	if (head_from_request(&request, &x->arena, &x->request, e) < 0 ||
 	    head_get_edits(kept.edits, x->edits, &x->n_edits, e) < 0)
@@ -406,9 +411,30 @@ static int keep_message(struct exchange *x, const struct msg_EXCHANGE *m,
 	return 0;
 }
 
+static void on_upstream(struct upstream *u)
+{
+	exchange_resume(u->user);
+}
+
+/* It is lent a connection, open or still to be made. */
+static void on_turn(struct turn *t, struct upstream *u)
+{
+	struct exchange *x = container_of(t, struct exchange, turn);
+
+	u->user = x;
+	u->ready = on_upstream;
+	x->upstream = u;
+	x->reused = upstream_is_open(u);
+	if (x->reused)
+		on_connected(x);
+	else
+		need(x);
+}
+
 void exchange_begin(struct stream *s, const struct msg_EXCHANGE *m)
 {
 	struct exchange *x = calloc(1, sizeof *x);
+	struct upstream *u;
 	struct err e = { 0 };
 
 	if (!x) {
@@ -422,15 +448,24 @@ void exchange_begin(struct stream *s, const struct msg_EXCHANGE *m)
 	x->leases.finished = on_leased;
 	x->deadline.fired = on_deadline;
 	x->again.fired = on_again;
+	x->turn.came = on_turn;
+	/* Until there is somewhere to send it. */
+	channel_pause(&s->edge, true);
 	if (keep_message(x, m, &e) < 0) {
 		fail(x, 502, &e);
 		return;
 	}
 	incoming_init(&x->in, x->request.method);
-	x->reused = upstream_serves(&s->upstream, &x->request) &&
-		    upstream_is_quiet(&s->upstream);
-	if (x->reused)
-		on_connected(x);
-	else
-		need(x);
+	x->turn.share.scheme = x->request.scheme;
+	x->turn.share.host = x->request.host;
+	x->turn.share.port = x->request.port;
+	u = pool_take(s->dial->loop, &x->turn, &e);
+	if (u) {
+		on_turn(&x->turn, u);
+	} else if (e.msg[0]) {
+		fail(x, 502, &e);
+	} else {
+		x->state = EXCHANGE_QUEUED;
+		loop_arm(s->dial->loop, &x->deadline, EXCHANGE_QUEUE_MS);
+	}
 }

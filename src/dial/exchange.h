@@ -2,24 +2,25 @@
 /*
  * One request and its response.
  *
+ *	QUEUED		as many connections as there may be are at work
  *	CONNECTING	NEED is with warden; resolve will send the socket
  *	HANDSHAKE	TLS, until the certificate is verified for the host
  *	LEASING		only then credentials are asked for, if any
  *	TRANSFER	the request goes out, the response comes in
  *
- * A connection that served the exchange before is used again when it goes to
- * the same origin, and is quiet; the first two states are then skipped.  If
- * it turns out to be closed all the same, the exchange starts once more on a
- * new one, but only when the request cannot have had an effect twice.
+ * A connection that served before is used again when it goes to the same origin
+ * for the same secrets, and is quiet (pool.h); the states before LEASING are then
+ * skipped.  If it turns out to be closed all the same, the exchange starts once
+ * more on a new one, but only when the request cannot have had an effect twice.
  *
  * Whatever goes wrong ends the exchange and the stream: FAILURE to edge, DONE
  * to warden.  The reasons are sentences of ours with the host's name: never a
  * byte of the origin's, never a credential.
  *
- * Time: connecting, the handshake and leasing have limits.  A response has
- * none, since a model may think for many minutes before its first byte, and
- * an event stream may be silent for hours; a dead origin shows by TCP's
- * keepalive, a living one is the agent's to give up.
+ * Time: waiting for a connection, connecting, the handshake and leasing have
+ * limits.  A response has none, since a model may think for many minutes before
+ * its first byte, and an event stream may be silent for hours; a dead origin
+ * shows by TCP's keepalive, a living one is the agent's to give up.
  */
 #ifndef DIAL_EXCHANGE_H
 #define DIAL_EXCHANGE_H
@@ -28,10 +29,12 @@
 #include "incoming.h"
 #include "lease.h"
 #include "outgoing.h"
+#include "pool.h"
 #include "scrub.h"
 #include "stream.h"
 
 enum {
+	EXCHANGE_QUEUE_MS = 60000,
 	EXCHANGE_CONNECT_MS = 60000,	/* resolve gives up long before */
 	EXCHANGE_HANDSHAKE_MS = 30000,
 	EXCHANGE_LEASE_MS = 10000,
@@ -39,7 +42,8 @@ enum {
 };
 
 enum exchange_state {
-	EXCHANGE_CONNECTING = 1,
+	EXCHANGE_QUEUED = 1,
+	EXCHANGE_CONNECTING,
 	EXCHANGE_HANDSHAKE,
 	EXCHANGE_LEASING,
 	EXCHANGE_TRANSFER,
@@ -47,6 +51,8 @@ enum exchange_state {
 
 struct exchange {
 	struct stream *stream;
+	struct upstream *upstream;	/* the pool's, lent; NULL: none yet */
+	struct turn turn;
 	enum exchange_state state;
 	uint32_t id;
 	struct arena arena;		/* what of EXCHANGE must live on */

@@ -19,6 +19,7 @@ static void relay_free(struct relay *r)
 
 	loop_disarm(l, &r->deadline);
 	loop_disarm(l, &r->again);
+	upstream_close(&r->upstream);
 	buf_free(&r->out);
 	r->stream->relay = NULL;
 	free(r);
@@ -38,7 +39,7 @@ static void done(struct relay *r, const char *error)
 static void reset_origin(struct relay *r)
 {
 	static const struct linger reset = { .l_onoff = 1, .l_linger = 0 };
-	struct upstream *u = &r->stream->upstream;
+	struct upstream *u = &r->upstream;
 
 	if (upstream_is_open(u))
 		(void)setsockopt(u->fd, SOL_SOCKET, SO_LINGER, &reset,
@@ -91,7 +92,7 @@ static size_t write_some(struct relay *r, struct sv v)
 
 	while (!r->deaf && taken < v.n) {
 		size_t n = 0;
-		enum upstream_status s = upstream_write(&r->stream->upstream,
+		enum upstream_status s = upstream_write(&r->upstream,
 							sv_from(v, taken), &n,
 							&ignored);
 
@@ -120,7 +121,7 @@ static int write_out(struct relay *r, struct err *e)
 	if (!r->ended || r->shut || r->deaf)
 		return 0;
 	r->shut = true;
-	(void)shutdown(r->stream->upstream.fd, SHUT_WR);
+	(void)shutdown(r->upstream.fd, SHUT_WR);
 	return channel_send(&r->stream->edge, &m, e);
 }
 
@@ -142,7 +143,7 @@ static int read_in(struct relay *r, struct err *e)
 	while (!r->received_all && !channel_is_full(edge)) {
 		struct msg m = { .kind = MSG_CHUNK };
 		size_t n = 0;
-		enum upstream_status s = upstream_read(&r->stream->upstream,
+		enum upstream_status s = upstream_read(&r->upstream,
 						       bytes, sizeof bytes, &n,
 						       e);
 
@@ -189,7 +190,7 @@ static void run(struct relay *r)
 		return;
 	}
 	writes = !r->deaf && pending(r).n;
-	upstream_await(&s->upstream,
+	upstream_await(&r->upstream,
 		       !r->received_all && !channel_is_full(&s->edge), writes);
 	channel_pause(&s->edge, writes || r->ended);
 }
@@ -223,7 +224,7 @@ static int open_origin(struct relay *r, int fd, struct err *e)
 	const struct msg m = { .kind = MSG_RESPONSE, .RESPONSE = {
 		.id = r->id, .status = 200, .body = HTTP_BODY_CLOSE } };
 
-	if (upstream_open(&r->stream->upstream, r->stream->dial->loop, fd, &to,
+	if (upstream_open(&r->upstream, r->stream->dial->loop, fd, &to,
 			  e) < 0)
 		return -1;
 	r->connected = true;
@@ -255,6 +256,11 @@ void relay_socket(struct relay *r, int socket_fd, struct sv error)
 	run(r);
 }
 
+static void on_upstream(struct upstream *u)
+{
+	relay_resume(container_of(u, struct relay, upstream));
+}
+
 static void on_deadline(struct timer *t)
 {
 	struct relay *r = container_of(t, struct relay, deadline);
@@ -284,6 +290,7 @@ void relay_begin(struct stream *s, const struct msg_RELAY *m)
 	r->id = m->id;
 	r->port = m->port;
 	memcpy(r->host, m->host.p, m->host.n);	/* the table bounds it */
+	r->upstream.ready = on_upstream;
 	r->out = buf_new(WIRE_CHUNK_MAX);
 	r->deadline.fired = on_deadline;
 	r->again.fired = on_again;

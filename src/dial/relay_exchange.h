@@ -20,9 +20,11 @@
 
 #include "buf.h"
 #include "stream.h"
+#include "upstream.h"
 
 struct relay {
 	struct stream *stream;
+	struct upstream upstream;	/* its own: never shared */
 	uint32_t id;
 	uint16_t port;
 	char host[HTTP_HOST_MAX + 1];

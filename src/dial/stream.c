@@ -45,7 +45,6 @@ static void remove_stream(struct stream *s)
 	*slot_of(s->conn) = s->next;
 	n_streams--;
 	channel_close(&s->edge);
-	upstream_close(&s->upstream);
 	loop_disarm(s->dial->loop, &s->linger);
 	s->next = grave;
 	grave = s;
@@ -63,8 +62,6 @@ void stream_rest(struct stream *s, bool body_ended)
 	s->exchange = NULL;
 	s->draining = !body_ended;
 	channel_pause(&s->edge, body_ended);
-	/* To hear of its end, or of an answer that nobody asked for. */
-	upstream_await(&s->upstream, true, false);
 }
 
 void stream_finish(struct stream *s)
@@ -72,7 +69,6 @@ void stream_finish(struct stream *s)
 	s->exchange = NULL;
 	s->relay = NULL;
 	s->over = true;
-	upstream_close(&s->upstream);
 	channel_pause(&s->edge, false);
 }
 
@@ -143,20 +139,6 @@ static void on_drained(struct channel *c)
 		relay_resume(s->relay);
 }
 
-static void on_upstream(struct upstream *u)
-{
-	struct stream *s = container_of(u, struct stream, upstream);
-
-	if (s->exchange)
-		exchange_resume(s->exchange);
-	else if (s->relay)
-		relay_resume(s->relay);
-	else if (upstream_is_quiet(u))
-		upstream_await(u, true, false);
-	else
-		upstream_close(u);
-}
-
 int stream_open(struct dial *d, uint32_t conn, int edge_fd, struct err *e)
 {
 	auto_fd int fd = edge_fd;
@@ -173,7 +155,6 @@ int stream_open(struct dial *d, uint32_t conn, int edge_fd, struct err *e)
 	s->edge.message = on_message;
 	s->edge.closed = on_closed;
 	s->edge.drained = on_drained;
-	s->upstream.ready = on_upstream;
 	s->linger.fired = on_lingered;
 	if (channel_open(&s->edge, d->loop, fd, ROLE_DIAL, ROLE_EDGE,
 			 PHASE_RUN, e) < 0) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One connection of the agent, as dial sees it: the channel to edge, at most
- * one connection to an origin, at most one exchange at a time.
+ * One connection of the agent, as dial sees it: the channel to edge, and at most
+ * one exchange at a time, or a relay.
  *
  *	idle		paused: what edge sends early waits in the socket
  *	an exchange	exchange.h
@@ -18,7 +18,6 @@
 #define DIAL_STREAM_H
 
 #include "dial.h"
-#include "upstream.h"
 
 enum {
 	STREAMS_MAX = 4096,
@@ -33,7 +32,6 @@ struct stream {
 	struct dial *dial;
 	uint32_t conn;
 	struct channel edge;
-	struct upstream upstream;
 	struct exchange *exchange;	/* owned; NULL between two */
 	struct relay *relay;		/* owned; NULL: none */
 	bool over;

@@ -21,13 +21,13 @@ static int send_edge(struct exchange *x, const struct msg *m, struct err *e)
 
 static const char *host_of(const struct exchange *x)
 {
-	return x->stream->upstream.host;
+	return x->upstream->host;
 }
 
 /* The request, as far as the origin takes it. */
 static void send_request(struct exchange *x)
 {
-	struct upstream *u = &x->stream->upstream;
+	struct upstream *u = x->upstream;
 	struct err ignored;
 	struct sv v;
 
@@ -167,7 +167,7 @@ static enum upstream_status fill(struct exchange *x, char *p, size_t max,
 	*ret_n = 0;
 	do {
 		n = 0;
-		s = upstream_read(&x->stream->upstream, p + *ret_n,
+		s = upstream_read(x->upstream, p + *ret_n,
 				  max - *ret_n, &n, e);
 		*ret_n += n;
 	} while (s == UPSTREAM_OK && n >= LARGE_READ && *ret_n < max);
@@ -230,8 +230,8 @@ enum transfer_result transfer_run(struct exchange *x, struct err *e)
 	if (result != TRANSFER_WAITS)
 		return result;
 	writes = !x->deaf && outgoing_pending(&x->out).n;
-	upstream_await(&s->upstream, outgoing_head_is_out(&x->out) &&
-				     !channel_is_full(&s->edge), writes);
+	upstream_await(x->upstream, outgoing_head_is_out(&x->out) &&
+				    !channel_is_full(&s->edge), writes);
 	channel_pause(&s->edge, writes || x->out.ended || x->allowance.waits);
 	return result;
 }

@@ -40,12 +40,6 @@ void upstream_close(struct upstream *u)
 	u->loop = NULL;
 }
 
-bool upstream_serves(const struct upstream *u, const struct http_request *r)
-{
-	return u->loop && u->scheme == r->scheme && u->port == r->port &&
-	       sv_eq(sv_str(u->host), r->host);
-}
-
 void upstream_await(struct upstream *u, bool reading, bool writing)
 {
 	uint32_t events = (reading ? u->read_needs : 0) |

@@ -2,9 +2,9 @@
 /*
  * A connection to an origin, plain or TLS, that both look the same.
  *
- * It serves one agent connection and one origin (scheme, host, port), and is
- * used again only for that.  Nothing is read or written behind the owner's
- * back: `ready` says that it is worth trying again.
+ * It serves one origin (scheme, host, port), for one user at a time: a relay, or
+ * the exchange to which the pool lends it (pool.h).  Nothing is read or written
+ * behind the user's back: `ready` says that it is worth trying again.
  */
 #ifndef DIAL_UPSTREAM_H
 #define DIAL_UPSTREAM_H
@@ -12,6 +12,8 @@
 #include "client.h"
 #include "loop.h"
 #include "request.h"
+
+enum { UPSTREAM_SECRETS_MAX = 32 };
 
 enum upstream_status {
 	UPSTREAM_FAILED = 0,	/* *e says why; close it */
@@ -31,8 +33,16 @@ struct upstream {
 	char host[HTTP_HOST_MAX + 1];
 	uint16_t port;
 	uint32_t read_needs, write_needs;	/* epoll events, after AGAIN */
-	bool reading, writing;	/* what the owner waits for */
-	void (*ready)(struct upstream *u);	/* set by the owner, once */
+	bool reading, writing;	/* what the user waits for */
+	void (*ready)(struct upstream *u);	/* set by the user */
+	void *user;
+	/* The rest is the pool's. */
+	struct origin *origin;
+	struct upstream *newer, *older;	/* of those that are idle */
+	bool is_idle;
+	uint64_t idle_since_ms;
+	size_t secrets_n;
+	char secrets[UPSTREAM_SECRETS_MAX];
 };
 
 /* u is closed; takes fd on success. */
@@ -43,8 +53,6 @@ static inline bool upstream_is_open(const struct upstream *u)
 {
 	return u->loop != NULL;
 }
-/* Open, and to the origin of that request. */
-bool upstream_serves(const struct upstream *u, const struct http_request *r);
 
 /* TLS only: OK once the host is verified. */
 must_check enum upstream_status upstream_handshake(struct upstream *u,

@@ -3,9 +3,9 @@
  * A call: one request and its response at a time, under one number.
  *
  * The number is what warden and dial know as a "conn": requests of one number
- * follow each other, and share a stream to dial and, there, a connection to the
- * origin.  An HTTP/1 connection has one call; one that carries several requests
- * at once has a call for each of them, and reuses those that are idle.
+ * follow each other, and share a stream to dial.  An HTTP/1 connection has one
+ * call; one that carries several requests at once has a call for each of them,
+ * and reuses those that are idle.
  *
  *	IDLE --call_begin, call_ask--> VERDICT --yes--> EXCHANGE --> IDLE
  *	                                  +--no: call_page()---------^

@@ -14,6 +14,7 @@
 
 #include <sys/random.h>
 
+#include "cur.h"
 #include "local.h"
 #include "own.h"
 #include "record.h"
@@ -88,12 +89,25 @@ static int grant(struct warden *w, const struct credential *cr,
 	return channel_send(&w->vault.channel, &out, e);
 }
 
+/* The credentials that are sent, not those that are only masked: their numbers,
+ * in order. */
+static void put_secrets(const struct warden *w, const struct credential_use *use,
+			struct buf *b)
+{
+	for (size_t i = 0; i < w->credentials.n; i++)
+		for (size_t k = 0; k < use->n; k++)
+			if (use->credentials[k] == &w->credentials.v[i] &&
+			    use->edits[k].form != EDIT_MASK)
+				buf_put_u32(b, (uint32_t)i);
+}
+
 int exchange_begin(struct warden *w, struct conn *c,
 		   const struct msg_REQUEST *m, struct credential_use *use,
 		   struct err *e)
 {
 	auto_buf struct buf edits = buf_new(8192);
 	auto_buf struct buf limit = buf_new(1024);
+	auto_buf struct buf secrets = buf_new(EDITS_MAX * sizeof(uint32_t));
 	char tickets[EDITS_MAX][WIRE_TICKET];
 	struct msg out = { .kind = MSG_EXCHANGE };
 	struct err trouble = { 0 };
@@ -112,10 +126,13 @@ int exchange_begin(struct warden *w, struct conn *c,
 	if (use->n && channel_is_full(&w->vault.channel))
 		return fail(w, m, SV("the secrets' process does not keep up"),
 			    e);
-	if (buf_check(&edits, "the credentials of a request", e) < 0)
+	put_secrets(w, use, &secrets);
+	if (buf_check(&edits, "the credentials of a request", e) < 0 ||
+	    buf_check(&secrets, "the credentials of a request", e) < 0)
 		return -1;
 	head_exchange_of(m, &out.EXCHANGE);
 	out.EXCHANGE.edits = buf_sv(&edits);
+	out.EXCHANGE.secrets = buf_sv(&secrets);
 	budgets_put_limit(&w->budgets, m->host, &limit);
 	out.EXCHANGE.limit = sv_head(buf_sv(&limit), 200);
 	out.EXCHANGE.allowance = budgets_allowance(&w->budgets, m->conn, m->id);

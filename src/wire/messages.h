@@ -141,10 +141,11 @@ enum { WIRE_FDS_MAX = 4, WIRE_SIZE_MAX = 131072, WIRE_CHUNK_MAX = 32768,
 #define WIRE_FIELDS_STREAM(F) F(U32, conn, 0)
 /* REQUEST as it was decided; edits are encoded by head.h.  No more of its body
  * is sent than allowance bytes, all ones without a limit; limit says whose they
- * are, for the refusal. */
+ * are, for the refusal.  Two requests to one origin may share a connection only
+ * where secrets, which says what credentials they carry, is the same. */
 #define WIRE_FIELDS_EXCHANGE(F)                                           \
 	WIRE_FIELDS_REQUEST(F) F(SV, edits, 8192) F(U64, allowance, 0)    \
-	F(SV, limit, 200)
+	F(SV, limit, 200) F(SV, secrets, 32)
 /* dial has no living connection for this exchange. */
 #define WIRE_FIELDS_NEED(F) F(U32, conn, 0) F(U32, id, 0)
 /* via is empty, "ADDRESS:PORT" or "[ADDRESS]:PORT". */

@@ -135,13 +135,14 @@ class Stream:
 
     def exchange(self, method="GET", path="/", scheme=2, host=HOST, port=443,
                  fields=(), body=NONE, length=0, edits=b"", query=None,
-                 allowance=2**64 - 1, limit=""):
+                 allowance=2**64 - 1, limit="", secrets=b""):
         self.id += 1
         self.dial.warden.send(
             "EXCHANGE", conn=self.conn, id=self.id, scheme=scheme, host=host,
             port=port, method=method, path=path, has_query=query is not None,
             query=query or "", fields=wire.fields(*fields), body=body,
-            length=length, edits=edits, allowance=allowance, limit=limit)
+            length=length, edits=edits, allowance=allowance, limit=limit,
+            secrets=secrets)
         return self
 
     def send_body(self, *pieces):

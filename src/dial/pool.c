@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The connections to origins: see pool.h. */
+#include "pool.h"
+
+#include "own.h"
+
+enum { BUCKETS = 512 };
+
+/* One scheme, host and port to which a connection is open or waited for. */
+struct origin {
+	struct origin *next;	/* in its bucket */
+	enum http_scheme scheme;
+	uint16_t port;
+	unsigned n_open, n_waiting;
+	char host[HTTP_HOST_MAX + 1];
+};
+
+static struct origin *buckets[BUCKETS];
+static struct upstream *newest, *oldest;	/* of those that are idle */
+static unsigned n_idle;
+static struct turn *turns, **last_turn = &turns;
+static struct timer wake, sweep;
+static struct loop *loop;
+
+static struct origin **slot_of(const struct share *s)
+{
+	unsigned hash = s->port * 31U + (unsigned)s->scheme;
+	struct origin **at;
+
+	for (size_t i = 0; i < s->host.n; i++)
+		hash = hash * 33 + (uint8_t)s->host.p[i];
+	at = &buckets[hash % BUCKETS];
+	while (*at && ((*at)->scheme != s->scheme || (*at)->port != s->port ||
+		       !sv_eq(sv_str((*at)->host), s->host)))
+		at = &(*at)->next;
+	return at;
+}
+
+static struct origin *origin_of(const struct share *s)
+{
+	struct origin **at = slot_of(s), *o = *at;
+
+	if (o || s->host.n == 0 || s->host.n > HTTP_HOST_MAX)
+		return o;
+	o = calloc(1, sizeof *o);
+	if (!o)
+		return NULL;
+	o->scheme = s->scheme;
+	o->port = s->port;
+	memcpy(o->host, s->host.p, s->host.n);
+	*at = o;
+	return o;
+}
+
+static void release(struct origin *o)
+{
+	const struct share s = { .scheme = o->scheme, .port = o->port,
+				 .host = sv_str(o->host) };
+
+	if (o->n_open || o->n_waiting)
+		return;
+	*slot_of(&s) = o->next;
+	free(o);
+}
+
+static void unlink_idle(struct upstream *u)
+{
+	*(u->newer ? &u->newer->older : &newest) = u->older;
+	*(u->older ? &u->older->newer : &oldest) = u->newer;
+	u->newer = u->older = NULL;
+	u->is_idle = false;
+	n_idle--;
+}
+
+void pool_drop(struct upstream *u)
+{
+	struct origin *o;
+
+	if (!u)
+		return;
+	o = u->origin;
+	if (u->is_idle)
+		unlink_idle(u);
+	upstream_close(u);
+	free(u);
+	o->n_open--;
+	if (turns)
+		loop_arm(loop, &wake, 0);
+	release(o);
+}
+
+static struct upstream *make(struct origin *o, const struct share *s)
+{
+	struct upstream *u = calloc(1, sizeof *u);
+
+	if (!u)
+		return NULL;
+	u->origin = o;
+	u->secrets_n = s->secrets.n;
+	if (s->secrets.n)
+		memcpy(u->secrets, s->secrets.p, s->secrets.n);
+	o->n_open++;
+	return u;
+}
+
+static bool is_of(const struct upstream *u, const struct origin *o,
+		  const struct share *s)
+{
+	return u->origin == o &&
+	       sv_eq(sv_of(u->secrets, u->secrets_n), s->secrets);
+}
+
+/* The newest is the one that the origin will close last. */
+static struct upstream *take_idle(const struct origin *o,
+				  const struct share *s)
+{
+	struct upstream *u = newest, *next;
+
+	for (; u; u = next) {
+		next = u->older;
+		if (!is_of(u, o, s))
+			continue;
+		if (upstream_is_quiet(u)) {
+			unlink_idle(u);
+			return u;
+		}
+		pool_drop(u);
+	}
+	return NULL;
+}
+
+/* Room for one of another share. */
+static bool drop_idle(const struct origin *o)
+{
+	struct upstream *u = oldest;
+
+	while (u && u->origin != o)
+		u = u->newer;
+	pool_drop(u);
+	return u != NULL;
+}
+
+/* NULL: there is none, and there may be no other. */
+static struct upstream *find(struct origin *o, const struct share *s)
+{
+	struct upstream *u;
+
+	/* Dropping all that are idle must not free the origin. */
+	o->n_waiting++;
+	u = take_idle(o, s);
+	if (!u && (o->n_open < POOL_OPEN_MAX || drop_idle(o)))
+		u = make(o, s);
+	o->n_waiting--;
+	return u;
+}
+
+/* Something is free again: whoever waited for that, and came first. */
+static void on_wake(struct timer *timer)
+{
+	struct turn *t = turns, *next;
+
+	(void)timer;
+	for (; t; t = next) {
+		struct upstream *u = find(t->origin, &t->share);
+
+		next = t->next;
+		if (!u)
+			continue;
+		pool_leave(t);
+		t->came(t, u);
+		/* Whatever that did to the others. */
+		next = turns;
+	}
+}
+
+struct upstream *pool_take(struct loop *l, struct turn *t, struct err *e)
+{
+	struct origin *o = origin_of(&t->share);
+	struct upstream *u = NULL;
+
+	loop = l;
+	if (!o || t->share.secrets.n > UPSTREAM_SECRETS_MAX) {
+		(void)err_kind(e, ERR_LIMIT, "out of memory");
+		return NULL;
+	}
+	if (o->n_waiting == 0)
+		u = find(o, &t->share);
+	if (u)
+		return u;
+	t->origin = o;
+	t->next = NULL;
+	*last_turn = t;
+	last_turn = &t->next;
+	o->n_waiting++;
+	/* For want of memory, nobody may be there who would call it. */
+	wake.fired = on_wake;
+	if (o->n_open < POOL_OPEN_MAX)
+		loop_arm(l, &wake, POOL_SWEEP_MS);
+	return NULL;
+}
+
+void pool_leave(struct turn *t)
+{
+	struct origin *o = t->origin;
+	struct turn **at = &turns;
+
+	if (!o)
+		return;
+	while (*at != t)
+		at = &(*at)->next;
+	*at = t->next;
+	if (!*at)
+		last_turn = at;
+	t->origin = NULL;
+	o->n_waiting--;
+	release(o);
+}
+
+/* Of one that is idle: it has ended, or says what nobody asked for. */
+static void on_idle_ready(struct upstream *u)
+{
+	if (upstream_is_quiet(u))
+		upstream_await(u, true, false);
+	else
+		pool_drop(u);
+}
+
+static unsigned idle_of(const struct origin *o)
+{
+	unsigned n = 0;
+
+	for (const struct upstream *u = newest; u; u = u->older)
+		n += u->origin == o;
+	return n;
+}
+
+static void on_sweep(struct timer *t)
+{
+	uint64_t now_ms = loop_now_ms();
+	struct upstream *u = oldest, *newer;
+
+	for (; u; u = newer) {
+		uint64_t idle_ms = now_ms - u->idle_since_ms;
+
+		newer = u->newer;
+		if (idle_ms >= POOL_IDLE_MS ||
+		    (idle_ms >= POOL_SWEEP_MS &&
+		     idle_of(u->origin) > POOL_SPARE_MAX))
+			pool_drop(u);
+	}
+	if (oldest)
+		loop_arm(loop, t, POOL_SWEEP_MS);
+}
+
+void pool_give(struct upstream *u)
+{
+	if (n_idle == POOL_IDLE_MAX)
+		pool_drop(oldest);
+	u->ready = on_idle_ready;
+	u->user = NULL;
+	u->is_idle = true;
+	u->idle_since_ms = loop_now_ms();
+	u->older = newest;
+	*(newest ? &newest->newer : &oldest) = u;
+	newest = u;
+	/* To hear of its end, or of an answer that nobody asked for. */
+	upstream_await(u, true, false);
+	if (n_idle++ == 0) {
+		sweep.fired = on_sweep;
+		loop_arm(loop, &sweep, POOL_SWEEP_MS);
+	}
+	if (turns)
+		loop_arm(loop, &wake, 0);
+}
