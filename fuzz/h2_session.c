@@ -159,7 +159,7 @@ static void answer(struct call *call, uint8_t how)
 	x->response_left = 0;
 	conn.face->data(call, SV("hello"));
 	x->response_done = true;
-	conn.face->end(call);
+	conn.face->end(call, &(struct http_fields){ 0 });
 	if (x->body_done)
 		call_is_done(call);
 }

@@ -5,10 +5,19 @@
 #include <stdio.h>
 
 #include "credential.h"
+#include "h2_origin.h"
 #include "own.h"
 #include "transfer.h"
 
 static void transfer(struct exchange *x);
+static void take_connection(struct exchange *x);
+
+static void leave_connection(struct exchange *x)
+{
+	if (x->h2)
+		h2_call_leave(steal_ptr(&x->h2));
+	pool_drop(steal_ptr(&x->upstream));
+}
 
 static void exchange_free(struct exchange *x)
 {
@@ -17,13 +26,14 @@ static void exchange_free(struct exchange *x)
 	loop_disarm(l, &x->deadline);
 	loop_disarm(l, &x->again);
 	pool_leave(&x->turn);
-	pool_drop(x->upstream);
+	leave_connection(x);
 	lease_fini(&x->leases);
 	if (x->scrub)
 		scrub_fini(x->scrub);
 	free(x->scrub);
 	outgoing_fini(&x->out);
 	incoming_fini(&x->in);
+	buf_wipe(&x->trailers);
 	arena_free(&x->arena);
 	x->stream->exchange = NULL;
 	free(x);
@@ -78,11 +88,12 @@ static void finish(struct exchange *x)
 	struct stream *s = x->stream;
 	struct msg m = { .kind = MSG_CHUNK_END };
 	/* Else the origin answered early and the request is stuck half-way. */
-	bool reusable = x->reusable && !x->deaf &&
+	bool reusable = x->reusable && !x->deaf && !x->h2 &&
 			outgoing_is_complete(&x->out);
 	bool body_ended = x->out.ended;
 	struct err ignored;
 
+	m.CHUNK_END.fields = buf_sv(&x->trailers);
 	done(x, x->in.response.status, "");
 	/* Behind DONE, so that the next request finds this one recorded. */
 	(void)channel_send(&s->edge, &m, &ignored);
@@ -143,7 +154,9 @@ static int build_request(struct exchange *x, struct err *e)
 	if (x->n_edits)
 		failed = apply_credentials(x, &scratch, e);
 	if (failed == 0)
-		failed = outgoing_init(&x->out, &x->request, e);
+		failed = x->upstream->h2 ?
+			 outgoing_init_bare(&x->out, &x->request, e) :
+			 outgoing_init(&x->out, &x->request, e);
 	/* The fields may point into what is wiped now. */
 	x->request.fields = (struct http_fields){ 0 };
 	if (scratch.n)
@@ -164,7 +177,13 @@ static void begin_transfer(struct exchange *x)
 		return;
 	}
 	x->state = EXCHANGE_TRANSFER;
-	x->out.keep_head = x->reused;
+	if (x->out.bare != (x->upstream->h2 != NULL)) {
+		(void)err_kind(&e, ERR_PROTO, "%s speaks another version of "
+			       "HTTP than before", x->upstream->host);
+		fail(x, 502, &e);
+		return;
+	}
+	x->out.keep_head = x->reused || x->out.bare;
 	transfer(x);
 }
 
@@ -210,6 +229,8 @@ static void handshake(struct exchange *x)
 
 	switch (upstream_handshake(u, x->stream->dial->tls, &e)) {
 	case UPSTREAM_OK:
+		if (pool_connected(u, &e) < 0)
+			break;
 		on_connected(x);
 		return;
 	case UPSTREAM_AGAIN:
@@ -264,6 +285,8 @@ static bool may_retry(const struct exchange *x)
 
 	if (x->out.begun)
 		return false;
+	if (x->refused)
+		return true;
 	for (size_t i = 0; i < countof(idempotent); i++)
 		if (sv_eq(x->request.method, idempotent[i]))
 			return true;
@@ -283,14 +306,20 @@ static void on_stale(struct exchange *x)
 	x->retried = true;
 	x->deaf = false;
 	outgoing_rewind(&x->out);
-	need(x);
+	if (!x->upstream->h2) {
+		need(x);
+		return;
+	}
+	leave_connection(x);
+	take_connection(x);
 }
 
 static void transfer(struct exchange *x)
 {
 	struct err e = { 0 };
 
-	switch (transfer_run(x, &e)) {
+	switch (x->upstream->h2 ? h2_transfer_run(x, &e) :
+				  transfer_run(x, &e)) {
 	case TRANSFER_FAILED:
 		fail(x, 502, &e);
 		break;
@@ -421,8 +450,10 @@ static void on_turn(struct turn *t, struct upstream *u)
 {
 	struct exchange *x = container_of(t, struct exchange, turn);
 
-	u->user = x;
-	u->ready = on_upstream;
+	if (!u->h2) {
+		u->user = x;
+		u->ready = on_upstream;
+	}
 	x->upstream = u;
 	x->reused = upstream_is_open(u);
 	if (x->reused)
@@ -431,10 +462,26 @@ static void on_turn(struct turn *t, struct upstream *u)
 		need(x);
 }
 
+static void take_connection(struct exchange *x)
+{
+	struct loop *l = x->stream->dial->loop;
+	struct err e = { 0 };
+	struct upstream *u = pool_take(l, &x->turn, &e);
+
+	if (u) {
+		on_turn(&x->turn, u);
+	} else if (e.msg[0]) {
+		fail(x, 502, &e);
+	} else {
+		x->state = EXCHANGE_QUEUED;
+		channel_pause(&x->stream->edge, true);
+		loop_arm(l, &x->deadline, EXCHANGE_QUEUE_MS);
+	}
+}
+
 void exchange_begin(struct stream *s, const struct msg_EXCHANGE *m)
 {
 	struct exchange *x = calloc(1, sizeof *x);
-	struct upstream *u;
 	struct err e = { 0 };
 
 	if (!x) {
@@ -445,6 +492,7 @@ void exchange_begin(struct stream *s, const struct msg_EXCHANGE *m)
 	x->stream = s;
 	x->id = m->id;
 	x->arena = arena_new(EXCHANGE_ARENA);
+	x->trailers = buf_new(16384);
 	x->leases.finished = on_leased;
 	x->deadline.fired = on_deadline;
 	x->again.fired = on_again;
@@ -459,13 +507,6 @@ void exchange_begin(struct stream *s, const struct msg_EXCHANGE *m)
 	x->turn.share.scheme = x->request.scheme;
 	x->turn.share.host = x->request.host;
 	x->turn.share.port = x->request.port;
-	u = pool_take(s->dial->loop, &x->turn, &e);
-	if (u) {
-		on_turn(&x->turn, u);
-	} else if (e.msg[0]) {
-		fail(x, 502, &e);
-	} else {
-		x->state = EXCHANGE_QUEUED;
-		loop_arm(s->dial->loop, &x->deadline, EXCHANGE_QUEUE_MS);
-	}
+	x->turn.share.h2 = x->request.h2 && x->request.scheme == HTTP_TLS;
+	take_connection(x);
 }

@@ -66,8 +66,11 @@ struct exchange {
 	struct incoming in;
 	struct timer deadline;		/* of the state */
 	struct timer again;		/* to go on after the others' turn */
+	struct h2_call *h2;		/* on such a connection; NULL: none */
+	struct buf trailers;		/* of the response, encoded */
 	bool reused;			/* the connection served before */
 	bool retried;
+	bool refused;			/* the origin has not looked at it */
 	bool deaf;			/* the origin takes no more bytes */
 	bool responded;			/* RESPONSE was sent */
 	bool received_all;		/* of the response */

@@ -3,20 +3,23 @@
 #include "outgoing.h"
 
 #include "chunked.h"
+#include "cur.h"
 #include "h1_response.h"
+#include "target.h"
 
 /* At least what the head will take. */
 static size_t head_room(const struct http_request *r)
 {
-	size_t n = r->method.n + r->path.n + r->query.n + r->host.n + 256;
+	size_t n = r->method.n + r->path.n + r->query.n + r->host.n + 512;
 
 	for (size_t i = 0; i < r->fields.n; i++)
-		n += r->fields.v[i].name.n + r->fields.v[i].value.n + 4;
+		n += r->fields.v[i].name.n + r->fields.v[i].value.n + 16;
 	return n;
 }
 
-int outgoing_init(struct outgoing *o, const struct http_request *r,
-		  struct err *e)
+static int init(struct outgoing *o, const struct http_request *r,
+		void (*write)(struct buf *b, const struct http_request *r),
+		struct err *e)
 {
 	*o = (struct outgoing){
 		.head = buf_new(OUTGOING_HEAD_MAX),
@@ -26,11 +29,59 @@ int outgoing_init(struct outgoing *o, const struct http_request *r,
 	};
 	/* At once: a buffer that moves leaves a copy of a credential behind. */
 	(void)buf_reserve(&o->head, head_room(r));
-	h1_write_request(&o->head, r);
+	write(&o->head, r);
 	if (buf_check(&o->head, "the request's head", e) < 0) {
 		buf_wipe(&o->head);
 		return -1;
 	}
+	return 0;
+}
+
+int outgoing_init(struct outgoing *o, const struct http_request *r,
+		  struct err *e)
+{
+	return init(o, r, h1_write_request, e);
+}
+
+static void put_field(struct buf *b, struct sv name, struct sv value)
+{
+	buf_put_sv(b, name);
+	buf_put_sv(b, value);
+}
+
+static void put_list(struct buf *b, const struct http_request *r)
+{
+	auto_buf struct buf text = buf_new(HTTP_PATH_MAX + HTTP_QUERY_MAX + 1);
+
+	put_field(b, SV(":method"), r->method);
+	put_field(b, SV(":scheme"),
+		  r->scheme == HTTP_TLS ? SV("https") : SV("http"));
+	buf_put(&text, r->host);
+	if (r->port != scheme_port(r->scheme))
+		buf_printf(&text, ":%u", (unsigned)r->port);
+	put_field(b, SV(":authority"), buf_sv(&text));
+	buf_reset(&text);
+	buf_put(&text, r->path);
+	if (r->has_query)
+		buf_putc(&text, '?');
+	buf_put(&text, r->query);
+	put_field(b, SV(":path"), buf_sv(&text));
+	for (size_t i = 0; i < r->fields.n; i++)
+		put_field(b, r->fields.v[i].name, r->fields.v[i].value);
+	buf_reset(&text);
+	buf_printf(&text, "%ju", (uintmax_t)r->length);
+	if (r->body == HTTP_BODY_LENGTH)
+		put_field(b, SV("content-length"), buf_sv(&text));
+	put_field(b, SV("te"), SV("trailers"));
+	b->full |= text.full;
+}
+
+int outgoing_init_bare(struct outgoing *o, const struct http_request *r,
+		       struct err *e)
+{
+	if (init(o, r, put_list, e) < 0)
+		return -1;
+	o->bare = true;
 	return 0;
 }
 
@@ -55,7 +106,10 @@ int outgoing_put(struct outgoing *o, struct sv data, struct err *e)
 		buf_put(&o->body, data);
 		break;
 	case HTTP_BODY_CHUNKED:
-		chunked_put(&o->body, data);
+		if (o->bare)
+			buf_put(&o->body, data);
+		else
+			chunked_put(&o->body, data);
 		break;
 	case HTTP_BODY_NONE:
 	case HTTP_BODY_CLOSE:
@@ -73,7 +127,7 @@ int outgoing_end(struct outgoing *o, struct err *e)
 	if (o->left)
 		return err_kind(e, ERR_PROTO, "a body shorter than announced");
 	o->ended = true;
-	if (o->framing == HTTP_BODY_CHUNKED) {
+	if (o->framing == HTTP_BODY_CHUNKED && !o->bare) {
 		/* The last chunk is no more to be had again than the others. */
 		o->begun = true;
 		outgoing_release_head(o);

@@ -28,10 +28,15 @@ struct outgoing {
 	bool ended;		/* the agent's side has said so */
 	bool begun;		/* something of the body was taken */
 	bool keep_head;		/* it may have to be written once more */
+	bool bare;		/* HTTP/2: the head is a list of fields, and the
+				   body has no framing of its own */
 };
 
 must_check int outgoing_init(struct outgoing *o, const struct http_request *r,
 			     struct err *e);
+/* For HTTP/2: the head is encoded as fields are in messages (wire/head.h). */
+must_check int outgoing_init_bare(struct outgoing *o,
+				  const struct http_request *r, struct err *e);
 void outgoing_fini(struct outgoing *o);	/* accepts a zeroed one */
 
 /* Only when outgoing_pending() is empty.  ERR_PROTO: not what was announced. */

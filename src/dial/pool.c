@@ -2,6 +2,7 @@
 /* The connections to origins: see pool.h. */
 #include "pool.h"
 
+#include "h2_origin.h"
 #include "own.h"
 
 enum { BUCKETS = 512 };
@@ -12,6 +13,8 @@ struct origin {
 	enum http_scheme scheme;
 	uint16_t port;
 	unsigned n_open, n_waiting;
+	struct upstream *h2s;	/* those that offer HTTP/2 */
+	bool speaks_h1;		/* the last one of them did */
 	char host[HTTP_HOST_MAX + 1];
 };
 
@@ -21,6 +24,8 @@ static unsigned n_idle;
 static struct turn *turns, **last_turn = &turns;
 static struct timer wake, sweep;
 static struct loop *loop;
+
+static void on_sweep(struct timer *t);
 
 static struct origin **slot_of(const struct share *s)
 {
@@ -72,21 +77,80 @@ static void unlink_idle(struct upstream *u)
 	n_idle--;
 }
 
-void pool_drop(struct upstream *u)
+static void wake_turns(void)
 {
-	struct origin *o;
+	if (turns)
+		loop_arm(loop, &wake, 0);
+}
 
-	if (!u)
-		return;
-	o = u->origin;
+static void destroy(struct upstream *u)
+{
+	struct origin *o = u->origin;
+	struct upstream **at = &o->h2s;
+
+	while (*at && *at != u)
+		at = &(*at)->next_h2;
+	if (*at)
+		*at = u->next_h2;
 	if (u->is_idle)
 		unlink_idle(u);
+	h2_origin_free(u->h2);
 	upstream_close(u);
 	free(u);
 	o->n_open--;
-	if (turns)
-		loop_arm(loop, &wake, 0);
+	wake_turns();
 	release(o);
+}
+
+static void put_idle(struct upstream *u)
+{
+	if (n_idle == POOL_IDLE_MAX)
+		destroy(oldest);
+	u->is_idle = true;
+	u->idle_since_ms = loop_now_ms();
+	u->older = newest;
+	*(newest ? &newest->newer : &oldest) = u;
+	newest = u;
+	if (n_idle++ == 0) {
+		sweep.fired = on_sweep;
+		loop_arm(loop, &sweep, POOL_SWEEP_MS);
+	}
+	wake_turns();
+}
+
+/* The session is told from the loop when the last one has left it. */
+static void leave_h2(struct upstream *u)
+{
+	if (--u->users == 0 && h2_origin_is_usable(u->h2))
+		put_idle(u);
+	else
+		h2_origin_wake(u->h2);
+	wake_turns();
+}
+
+static void on_finished(struct upstream *u)
+{
+	if (u->users == 0)
+		destroy(u);
+}
+
+void pool_drop(struct upstream *u)
+{
+	if (u && u->h2)
+		leave_h2(u);
+	else if (u)
+		destroy(u);
+}
+
+int pool_connected(struct upstream *u, struct err *e)
+{
+	bool is_h2 = u->tls && tls_is_h2(u->tls);
+
+	u->is_known = true;
+	if (u->offers_h2)
+		u->origin->speaks_h1 = !is_h2;
+	wake_turns();
+	return is_h2 ? h2_origin_start(u, loop, on_finished, e) : 0;
 }
 
 static struct upstream *make(struct origin *o, const struct share *s)
@@ -96,6 +160,12 @@ static struct upstream *make(struct origin *o, const struct share *s)
 	if (!u)
 		return NULL;
 	u->origin = o;
+	u->users = 1;
+	u->offers_h2 = s->h2;
+	if (s->h2) {
+		u->next_h2 = o->h2s;
+		o->h2s = u;
+	}
 	u->secrets_n = s->secrets.n;
 	if (s->secrets.n)
 		memcpy(u->secrets, s->secrets.p, s->secrets.n);
@@ -106,7 +176,7 @@ static struct upstream *make(struct origin *o, const struct share *s)
 static bool is_of(const struct upstream *u, const struct origin *o,
 		  const struct share *s)
 {
-	return u->origin == o &&
+	return u->origin == o && u->offers_h2 == s->h2 &&
 	       sv_eq(sv_of(u->secrets, u->secrets_n), s->secrets);
 }
 
@@ -118,13 +188,13 @@ static struct upstream *take_idle(const struct origin *o,
 
 	for (; u; u = next) {
 		next = u->older;
-		if (!is_of(u, o, s))
+		if (u->h2 || !is_of(u, o, s))
 			continue;
 		if (upstream_is_quiet(u)) {
 			unlink_idle(u);
 			return u;
 		}
-		pool_drop(u);
+		destroy(u);
 	}
 	return NULL;
 }
@@ -136,8 +206,39 @@ static bool drop_idle(const struct origin *o)
 
 	while (u && u->origin != o)
 		u = u->newer;
-	pool_drop(u);
+	if (u)
+		destroy(u);
 	return u != NULL;
+}
+
+/* One that serves others at the same time, or could. */
+static struct upstream *join(const struct origin *o, const struct share *s)
+{
+	struct upstream *u = o->h2s;
+
+	for (; u; u = u->next_h2) {
+		if (!u->h2 || !is_of(u, o, s))
+			continue;
+		if (u->is_idle)
+			h2_origin_poll(u->h2);
+		if (!h2_origin_has_room(u->h2))
+			continue;
+		if (u->is_idle)
+			unlink_idle(u);
+		u->users++;
+		return u;
+	}
+	return NULL;
+}
+
+/* One that is being made, and may be for many. */
+static bool is_promised(const struct origin *o, const struct share *s)
+{
+	const struct upstream *u = o->h2s;
+
+	while (u && (u->is_known || !is_of(u, o, s)))
+		u = u->next_h2;
+	return u && !o->speaks_h1;
 }
 
 /* NULL: there is none, and there may be no other. */
@@ -147,8 +248,11 @@ static struct upstream *find(struct origin *o, const struct share *s)
 
 	/* Dropping all that are idle must not free the origin. */
 	o->n_waiting++;
-	u = take_idle(o, s);
-	if (!u && (o->n_open < POOL_OPEN_MAX || drop_idle(o)))
+	u = s->h2 ? join(o, s) : NULL;
+	if (!u)
+		u = take_idle(o, s);
+	if (!u && !(s->h2 && is_promised(o, s)) &&
+	    (o->n_open < POOL_OPEN_MAX || drop_idle(o)))
 		u = make(o, s);
 	o->n_waiting--;
 	return u;
@@ -222,7 +326,7 @@ static void on_idle_ready(struct upstream *u)
 	if (upstream_is_quiet(u))
 		upstream_await(u, true, false);
 	else
-		pool_drop(u);
+		destroy(u);
 }
 
 static unsigned idle_of(const struct origin *o)
@@ -246,7 +350,7 @@ static void on_sweep(struct timer *t)
 		if (idle_ms >= POOL_IDLE_MS ||
 		    (idle_ms >= POOL_SWEEP_MS &&
 		     idle_of(u->origin) > POOL_SPARE_MAX))
-			pool_drop(u);
+			destroy(u);
 	}
 	if (oldest)
 		loop_arm(loop, t, POOL_SWEEP_MS);
@@ -254,21 +358,10 @@ static void on_sweep(struct timer *t)
 
 void pool_give(struct upstream *u)
 {
-	if (n_idle == POOL_IDLE_MAX)
-		pool_drop(oldest);
+	u->users = 0;
 	u->ready = on_idle_ready;
 	u->user = NULL;
-	u->is_idle = true;
-	u->idle_since_ms = loop_now_ms();
-	u->older = newest;
-	*(newest ? &newest->newer : &oldest) = u;
-	newest = u;
 	/* To hear of its end, or of an answer that nobody asked for. */
 	upstream_await(u, true, false);
-	if (n_idle++ == 0) {
-		sweep.fired = on_sweep;
-		loop_arm(loop, &sweep, POOL_SWEEP_MS);
-	}
-	if (turns)
-		loop_arm(loop, &wake, 0);
+	put_idle(u);
 }

@@ -11,6 +11,10 @@
  *	pool_give(u)			it may serve the next
  *	pool_drop(u)			it may not
  *
+ * One that speaks HTTP/2 is lent to many at a time, and only pool_drop() is for
+ * it: the session knows by itself whether it may serve others.  While the first
+ * one to an origin is being made, those who could share it wait to see.
+ *
  * To one host POOL_OPEN_MAX are open at most, with those that are being made.
  * Who comes then waits for its turn, in the order in which they came; an idle
  * one of another share is closed before anybody waits.
@@ -33,6 +37,7 @@ struct share {
 	uint16_t port;
 	struct sv host;
 	struct sv secrets;	/* at most UPSTREAM_SECRETS_MAX bytes */
+	bool h2;		/* HTTP/2 will do as well */
 };
 
 struct origin;
@@ -55,6 +60,8 @@ must_check struct upstream *pool_take(struct loop *l, struct turn *t,
 				      struct err *e);
 /* Waits no more; accepts one that does not. */
 void pool_leave(struct turn *t);
+/* TLS is there, and with it what is spoken; HTTP/2 is begun. */
+must_check int pool_connected(struct upstream *u, struct err *e);
 /* Open, and nothing is outstanding on it. */
 void pool_give(struct upstream *u);
 void pool_drop(struct upstream *u);	/* closes and frees; accepts NULL */

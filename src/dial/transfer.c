@@ -74,7 +74,7 @@ static int check_scrubbable(const struct exchange *x,
 	return 0;
 }
 
-static int forward_head(struct exchange *x, struct err *e)
+int transfer_head(struct exchange *x, struct err *e)
 {
 	struct http_response *r = &x->in.response;
 	struct msg m = { .kind = MSG_RESPONSE };
@@ -99,7 +99,7 @@ static int forward_head(struct exchange *x, struct err *e)
 	return 0;
 }
 
-static int forward_body(struct exchange *x, struct sv rest, struct err *e)
+int transfer_body(struct exchange *x, struct sv rest, struct err *e)
 {
 	while (rest.n) {
 		struct msg m = { .kind = MSG_CHUNK };
@@ -112,21 +112,21 @@ static int forward_body(struct exchange *x, struct sv rest, struct err *e)
 	return 0;
 }
 
-static int malformed(struct exchange *x, struct err *e)
+int transfer_malformed(struct exchange *x, struct err *e)
 {
 	return err_kind(e, ERR_PROTO, "%s sent no proper response: %s",
 			host_of(x), x->in.reason);
 }
 
 /* A piece of the body: gathered, or forwarded as it lies when it is large. */
-static int take_piece(struct exchange *x, struct sv data, struct buf *gathered,
-		      struct err *e)
+int transfer_piece(struct exchange *x, struct sv data, struct buf *gathered,
+		   struct err *e)
 {
 	x->received += data.n;
 	if (x->scrub)
 		return scrub_push(x->scrub, data, gathered, e);
 	if (gathered->n == 0 && data.n >= LARGE_READ)
-		return forward_body(x, data, e);
+		return transfer_body(x, data, e);
 	buf_put(gathered, data);
 	return 0;
 }
@@ -141,8 +141,8 @@ static int feed(struct exchange *x, struct sv in, struct err *e)
 	buf_reset(&gathered);
 	while ((got = incoming_next(&x->in, &in, &data)) > INCOMING_MORE &&
 	       got != INCOMING_END)
-		if ((got == INCOMING_HEAD ? forward_head(x, e) :
-		     take_piece(x, data, &gathered, e)) < 0)
+		if ((got == INCOMING_HEAD ? transfer_head(x, e) :
+		     transfer_piece(x, data, &gathered, e)) < 0)
 			return -1;
 	if (got == INCOMING_END) {
 		x->received_all = true;
@@ -152,9 +152,9 @@ static int feed(struct exchange *x, struct sv in, struct err *e)
 			return -1;
 	}
 	if (buf_check(&gathered, "a piece of the response", e) < 0 ||
-	    forward_body(x, buf_sv(&gathered), e) < 0)
+	    transfer_body(x, buf_sv(&gathered), e) < 0)
 		return -1;
-	return got == INCOMING_BAD ? malformed(x, e) : 0;
+	return got == INCOMING_BAD ? transfer_malformed(x, e) : 0;
 }
 
 /* Up to one message's worth; what is read is handled whatever came after. */
@@ -183,10 +183,10 @@ static enum transfer_result on_end(struct exchange *x, bool clean,
 		return TRANSFER_STALE;
 	x->reusable = false;
 	if (incoming_eof(&x->in, clean) == INCOMING_BAD)
-		return malformed(x, e);
+		return transfer_malformed(x, e);
 	if (x->scrub && scrub_finish(x->scrub, &rest, e) < 0)
 		return TRANSFER_FAILED;
-	return forward_body(x, buf_sv(&rest), e) < 0 ? TRANSFER_FAILED :
+	return transfer_body(x, buf_sv(&rest), e) < 0 ? TRANSFER_FAILED :
 						       TRANSFER_OVER;
 }
 

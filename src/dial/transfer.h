@@ -23,4 +23,19 @@ enum transfer_result {
 must_check enum transfer_result transfer_run(struct exchange *x,
 					     struct err *e);
 
+/* The same for a connection that speaks HTTP/2. */
+must_check enum transfer_result h2_transfer_run(struct exchange *x,
+						struct err *e);
+
+/* What both do with a response: x->in.response to edge; */
+must_check int transfer_head(struct exchange *x, struct err *e);
+/* a piece of its body, gathered or forwarded as it lies; */
+must_check int transfer_piece(struct exchange *x, struct sv data,
+			      struct buf *gathered, struct err *e);
+/* what was gathered; */
+must_check int transfer_body(struct exchange *x, struct sv rest,
+			     struct err *e);
+/* and the error that it is malformed: x->in.reason says why. */
+int transfer_malformed(struct exchange *x, struct err *e);
+
 #endif

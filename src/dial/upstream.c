@@ -107,7 +107,8 @@ enum upstream_status upstream_handshake(struct upstream *u,
 	enum upstream_status s;
 
 	if (!u->tls)
-		u->tls = tls_client_connect(c, u->fd, sv_str(u->host), e);
+		u->tls = tls_client_connect(c, u->fd, sv_str(u->host),
+					    u->offers_h2, e);
 	if (!u->tls)
 		return UPSTREAM_FAILED;
 	s = from_tls(tls_handshake(u->tls, e), &u->read_needs);

@@ -36,10 +36,15 @@ struct upstream {
 	bool reading, writing;	/* what the user waits for */
 	void (*ready)(struct upstream *u);	/* set by the user */
 	void *user;
+	bool offers_h2;		/* in the handshake */
+	struct h2_origin *h2;	/* owned by the pool; NULL: HTTP/1.1 */
 	/* The rest is the pool's. */
 	struct origin *origin;
 	struct upstream *newer, *older;	/* of those that are idle */
 	bool is_idle;
+	struct upstream *next_h2;	/* of its origin, that offer it */
+	bool is_known;		/* what it speaks */
+	unsigned users;		/* exchanges to which it is lent */
 	uint64_t idle_since_ms;
 	size_t secrets_n;
 	char secrets[UPSTREAM_SECRETS_MAX];

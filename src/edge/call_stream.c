@@ -88,14 +88,30 @@ static int on_chunk(struct call *call, struct sv data, struct err *e)
 	return 0;
 }
 
-static int on_chunk_end(struct call *call, struct err *e)
+/* What dial lets through is checked once more. */
+static int check_trailers(const struct http_fields *f, struct err *e)
+{
+	for (size_t i = 0; i < f->n; i++)
+		if (!is_field_name(f->v[i].name) ||
+		    !is_field_value(f->v[i].value) ||
+		    !field_is_trailer(f->v[i].name))
+			return err_kind(e, ERR_PROTO, "malformed trailers");
+	return 0;
+}
+
+static int on_chunk_end(struct call *call, const struct msg_CHUNK_END *m,
+			struct err *e)
 {
 	struct exchange *x = call->exchange;
+	struct http_fields trailers;
 
 	if (!x->head_sent || x->response_left)
 		return err_kind(e, ERR_PROTO, "less body than was announced");
+	if (head_get_fields(m->fields, &x->arena, &trailers, e) < 0 ||
+	    check_trailers(&trailers, e) < 0)
+		return -1;
 	x->response_done = true;
-	call->conn->face->end(call);
+	call->conn->face->end(call, &trailers);
 	if (exchange_is_over(x))
 		call_done(call);
 	return 0;
@@ -148,7 +164,7 @@ static int on_message(struct channel *stream, struct msg *m, struct err *e)
 	else if (m->kind == MSG_CHUNK)
 		result = on_chunk(call, m->CHUNK.data, e);
 	else if (m->kind == MSG_CHUNK_END)
-		result = on_chunk_end(call, e);
+		result = on_chunk_end(call, &m->CHUNK_END, e);
 	else if (m->kind == MSG_TAKEN)
 		result = on_taken(call, e);
 	else

@@ -32,7 +32,8 @@ struct face {
 	 * views are the exchange's, and the face may rewrite r. */
 	void (*response)(struct call *call, struct http_response *r);
 	void (*data)(struct call *call, struct sv data);
-	void (*end)(struct call *call);
+	/* With its trailers, whose views are gone afterwards. */
+	void (*end)(struct call *call, const struct http_fields *trailers);
 	/* The whole response, by edge itself; p->close as in call_page(). */
 	void (*page)(struct call *call, struct page *p);
 	/* Both halves are over, or the stream ended: if it is no longer open,

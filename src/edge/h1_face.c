@@ -52,10 +52,11 @@ static void data(struct call *call, struct sv piece)
 		buf_put(&c->out, piece);
 }
 
-static void end(struct call *call)
+static void end(struct call *call, const struct http_fields *trailers)
 {
 	struct conn *c = call->conn;
 
+	(void)trailers;
 	conn_release(c);
 	if (call->exchange->h1.chunks)
 		chunked_put_last(&c->out);

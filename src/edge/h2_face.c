@@ -105,6 +105,17 @@ void h2_give_up(struct h2_stream *s, uint32_t error)
 	h2_retire_call(call);
 }
 
+static bool submit_trailers(struct h2_stream *s)
+{
+	struct head h = { .v = arena_alloc(&s->memory, s->trailers.n *
+							   sizeof *h.v) };
+
+	for (size_t i = 0; h.v && i < s->trailers.n; i++)
+		head_put(&h, s->trailers.v[i].name, s->trailers.v[i].value);
+	return h.n && nghttp2_submit_trailer(s->h2->session, s->id, h.v,
+					     h.n) == 0;
+}
+
 static ssize_t read_out(nghttp2_session *session, int32_t id, uint8_t *to,
 			size_t max, uint32_t *flags, nghttp2_data_source *source,
 			void *data)
@@ -120,8 +131,11 @@ static ssize_t read_out(nghttp2_session *session, int32_t id, uint8_t *to,
 	if (n)
 		memcpy(to, s->out.p, n);
 	buf_consume(&s->out, n);
-	if (s->out.n == 0 && s->is_last)
+	if (s->out.n == 0 && s->is_last) {
 		*flags |= NGHTTP2_DATA_FLAG_EOF;
+		if (s->trailers.n && submit_trailers(s))
+			*flags |= NGHTTP2_DATA_FLAG_NO_END_STREAM;
+	}
 	if (s->out.n == 0)
 		buf_free(&s->out);
 	return (ssize_t)n;
@@ -237,9 +251,10 @@ static void data(struct call *call, struct sv piece)
 		resume(s);
 }
 
-static void end(struct call *call)
+static void end(struct call *call, const struct http_fields *trailers)
 {
 	conn_release(call->conn);
+	h2_keep_trailers(call->h2, trailers);
 	call->h2->is_last = true;
 	resume(call->h2);
 }

@@ -20,6 +20,7 @@ enum {
 	SETTINGS_MAX = 16,
 	ACKS_MAX = 100,
 	CONTINUATIONS_MAX = 8,
+	H2_TRAILERS_MAX = 65536,
 };
 
 void h2_charge(struct h2 *h, int cost)
@@ -54,6 +55,7 @@ int h2_open_stream(struct h2 *h, int32_t id)
 	s->id = id;
 	s->in = buf_new(H2_WINDOW);
 	s->out = buf_new(H2_OUT_MAX);
+	s->memory = arena_new(H2_TRAILERS_MAX);
 	s->born_ms = loop_now_ms();
 	s->call = call;
 	call->h2 = s;
@@ -110,6 +112,7 @@ static void stream_free(struct h2_stream *s)
 {
 	buf_free(&s->in);
 	buf_free(&s->out);
+	arena_free(&s->memory);
 	free(s);
 }
 
@@ -197,4 +200,19 @@ void h2_reset(struct h2_stream *s, uint32_t error)
 		(void)nghttp2_submit_rst_stream(s->h2->session,
 						NGHTTP2_FLAG_NONE, s->id,
 						error);
+}
+
+void h2_keep_trailers(struct h2_stream *s, const struct http_fields *f)
+{
+	struct http_field *v = NULL;
+
+	if (f->n)
+		v = arena_alloc(&s->memory, f->n * sizeof *v);
+	for (size_t i = 0; v && i < f->n; i++) {
+		v[i].name = arena_dup(&s->memory, f->v[i].name);
+		v[i].value = arena_dup(&s->memory, f->v[i].value);
+		if (!v[i].name.p || !v[i].value.p)
+			return;
+	}
+	s->trailers = (struct http_fields){ v, v ? f->n : 0 };
 }

@@ -34,6 +34,8 @@ struct h2_stream {
 	struct h2_list list;	/* the head, of the call's arena */
 	struct buf in;		/* body that waits for dial; at most a window */
 	struct buf out;		/* body that waits for the agent */
+	struct arena memory;	/* of the trailers, which wait behind `out` */
+	struct http_fields trailers;
 	uint64_t body_left;	/* of a request with a length */
 	uint64_t born_ms;
 	bool is_head_whole;
@@ -78,6 +80,8 @@ void h2_reap(struct h2 *h);
  * the session ends: floods of resets, pings, settings and empty frames.
  */
 void h2_charge(struct h2 *h, int cost);
+/* They are sent behind the last byte of `out`; without memory, not at all. */
+void h2_keep_trailers(struct h2_stream *s, const struct http_fields *f);
 /* n bytes of the body wait no more: the agent may send as many. */
 void h2_consumed(struct h2_stream *s, size_t n);
 /* Ends a stream; NGHTTP2_NO_ERROR and others. */

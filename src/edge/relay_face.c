@@ -227,6 +227,12 @@ static void check_deadline(struct conn *c, uint64_t waited_ms)
 	}
 }
 
+static void end(struct call *call, const struct http_fields *trailers)
+{
+	(void)call;
+	(void)trailers;
+}
+
 static void nothing(struct call *call)
 {
 	(void)call;
@@ -330,7 +336,7 @@ static const struct face relay_face = {
 	.interim = no_interim,
 	.response = response,
 	.data = data,
-	.end = nothing,
+	.end = end,
 	.page = page,
 	.done = over,
 	.abort = abort_connection,

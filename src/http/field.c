@@ -104,6 +104,14 @@ bool field_is_protected(struct sv name)
 	return name_in(name, protected, countof(protected));
 }
 
+bool field_is_trailer(struct sv name)
+{
+	return !field_is_hop(name) && !field_is_protected(name) &&
+	       !field_is_override(name) &&
+	       !sv_eq(name, SV("www-authenticate")) &&
+	       !sv_eq(name, SV("location"));
+}
+
 struct sv http_field_get(const struct http_fields *f, struct sv name)
 {
 	for (size_t i = 0; i < f->n; i++)

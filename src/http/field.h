@@ -19,6 +19,9 @@ bool field_is_hop(struct sv name);
 bool field_is_override(struct sv name);
 /* Never removed because a Connection field names it. */
 bool field_is_protected(struct sv name);
+/* May it be forwarded as a trailer: it does not frame, route or authenticate, and
+ * says nothing of what the body is. */
+bool field_is_trailer(struct sv name);
 /* Would somebody take one for the other?  A gateway in front of an origin, or
  * its interface, reads "private_token" and "private-token" as one name. */
 bool field_is_alias(struct sv a, struct sv b);

@@ -51,6 +51,11 @@ must_check int h1_framing_take(struct http_fields *f, struct h1_framing *ret,
 /* Is the method one whose body is expected, so that none is a length of 0? */
 bool h1_expects_body(struct sv method);
 
+/* The length of a body that is not there, as in the answer to HEAD, back among
+ * the fields. */
+must_check int h1_keep_length(uint64_t length, struct arena *a,
+			      struct http_fields *f, struct h1_refusal *why);
+
 /* " 1*DIGIT" forms: "HTTP/1.0" and "HTTP/1.1" to 0 and 1; -1: no version of
  * HTTP at all; -2: one that is not spoken here. */
 int h1_version(struct sv v);

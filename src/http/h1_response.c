@@ -70,8 +70,8 @@ static int body_take(const struct h1_framing *f, struct sv method, bool http10,
 }
 
 /* The length of what GET would have given is the whole point of HEAD. */
-static int keep_length(uint64_t length, struct arena *a,
-		       struct http_fields *f, struct h1_refusal *why)
+int h1_keep_length(uint64_t length, struct arena *a, struct http_fields *f,
+		   struct h1_refusal *why)
 {
 	struct http_field *grown = arena_alloc(a, (f->n + 1) * sizeof(*grown));
 	char *text = arena_alloc(a, 20);
@@ -106,7 +106,7 @@ static int head_parse(struct sv head, struct sv method, struct arena *a,
 		return -1;
 	if (sv_eq(method, SV("HEAD")) && framing.has_length &&
 	    r->status >= 200 && r->status != 204 && r->status != 304)
-		return keep_length(framing.length, a, &r->fields, why);
+		return h1_keep_length(framing.length, a, &r->fields, why);
 	return 0;
 }
 

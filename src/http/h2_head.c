@@ -69,7 +69,7 @@ static int pseudo_take(const struct http_field *f, struct pseudo *ret,
 }
 
 /* What frames messages in HTTP/1 has no place here. */
-static int regular_check(const struct http_field *f, struct h1_refusal *why)
+int h2_field_check(const struct http_field *f, struct h1_refusal *why)
 {
 	static const struct sv forbidden[] = {
 		SV("connection"), SV("keep-alive"), SV("proxy-connection"),
@@ -104,7 +104,7 @@ static int list_split(struct http_fields *f, struct pseudo *ret,
 		if (f->v[i].name.n && f->v[i].name.p[0] == ':')
 			return h1_refuse(why, 400, "a pseudo-header field "
 						   "behind another field");
-		if (regular_check(&f->v[i], why) < 0)
+		if (h2_field_check(&f->v[i], why) < 0)
 			return -1;
 	}
 	if (n)
@@ -203,7 +203,7 @@ static int target_take(const struct pseudo *p, const struct h1_inlet *inlet,
 	*r = (struct http_request){
 		.scheme = inlet->scheme, .host = inlet->host,
 		.port = inlet->port, .method = p->method, .path = t.path,
-		.has_query = t.has_query, .query = t.query,
+		.has_query = t.has_query, .query = t.query, .h2 = true,
 	};
 	return 0;
 }

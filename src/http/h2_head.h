@@ -33,4 +33,8 @@ must_check int h2_parse_request(struct h2_list *list, bool ended,
 				const struct h1_inlet *inlet, struct arena *a,
 				struct http_request *ret);
 
+/* For h2_response.c: a field that is no pseudo-header field. */
+must_check int h2_field_check(const struct http_field *f,
+			      struct h1_refusal *why);
+
 #endif

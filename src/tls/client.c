@@ -289,9 +289,11 @@ static int resume(struct tls *t)
 }
 
 struct tls *tls_client_connect(struct tls_client *c, int fd, struct sv host,
-			       struct err *e)
+			       bool h2, struct err *e)
 {
-	static const unsigned char alpn[] = "\x08http/1.1";
+	static const unsigned char both[] = "\x02h2\x08http/1.1";
+	struct sv alpn = sv_from(sv_of((const char *)both, sizeof both - 1),
+				 h2 ? 0 : 3);
 	X509_VERIFY_PARAM *param;
 	struct tls *t;
 
@@ -316,7 +318,8 @@ struct tls *tls_client_connect(struct tls_client *c, int fd, struct sv host,
 	if (!X509_VERIFY_PARAM_set1_host(param, host.p, host.n) ||
 	    !X509_VERIFY_PARAM_set_purpose(param, X509_PURPOSE_SSL_SERVER) ||
 	    !SSL_set_tlsext_host_name(t->ssl, t->name) ||
-	    SSL_set_alpn_protos(t->ssl, alpn, sizeof alpn - 1) != 0 ||
+	    SSL_set_alpn_protos(t->ssl, (const unsigned char *)alpn.p,
+				(unsigned)alpn.n) != 0 ||
 	    !resume(t)) {
 		fault_set(e, "make a TLS connection");
 		tls_free(t);

@@ -11,7 +11,7 @@
  * afterwards, and indexed at the first handshake; only the roots that a chain
  * asks for are parsed and kept.  Sessions are resumed per host, never across.
  *
- *	t = tls_client_connect(c, fd, host, e);
+ *	t = tls_client_connect(c, fd, host, h2, e);
  *	tls_handshake(t, e) until TLS_OK: the host is verified;
  *	TLS_FAILED: *e is precise: "the certificate of h expired on ..."
  */
@@ -35,9 +35,11 @@ must_check int tls_client_roots(struct tls_client *c, int fd, struct err *e);
 
 /*
  * fd is borrowed, non-blocking, connected, and outlives the connection.  host
- * is a canonical DNS name: lower case, no final dot, not an address.
+ * is a canonical DNS name: lower case, no final dot, not an address.  HTTP/2 is
+ * offered only with h2: see tls_is_h2().
  */
 must_check struct tls *tls_client_connect(struct tls_client *c, int fd,
-					  struct sv host, struct err *e);
+					  struct sv host, bool h2,
+					  struct err *e);
 
 #endif

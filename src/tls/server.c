@@ -116,8 +116,8 @@ static int on_alpn(SSL *ssl, const unsigned char **ret, unsigned char *ret_n,
 	struct sv offered = sv_of((const char *)offer, n);
 
 	(void)unused;
-	t->is_h2 = offers(offered, SV("h2"), ret, ret_n);
-	if (t->is_h2 || offers(offered, SV("http/1.1"), ret, ret_n))
+	if (offers(offered, SV("h2"), ret, ret_n) ||
+	    offers(offered, SV("http/1.1"), ret, ret_n))
 		return SSL_TLSEXT_ERR_OK;
 	t->has_alpn_clash = true;
 	return SSL_TLSEXT_ERR_ALERT_FATAL;
@@ -209,11 +209,6 @@ struct sv tls_sni(const struct tls *t)
 bool tls_has_ech(const struct tls *t)
 {
 	return t->has_ech;
-}
-
-bool tls_is_h2(const struct tls *t)
-{
-	return t->is_h2;
 }
 
 void tls_refuse(struct tls *t, enum tls_alert alert)

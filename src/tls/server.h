@@ -49,9 +49,6 @@ struct sv tls_sni(const struct tls *t);
 /* The ClientHello carries ECH, real or grease; we never answer to it. */
 bool tls_has_ech(const struct tls *t);
 
-/* After the handshake: HTTP/2 was chosen. */
-bool tls_is_h2(const struct tls *t);
-
 /* Uses the certificate that an earlier connection got for name, if any. */
 must_check bool tls_use_cached(struct tls *t, struct sv name);
 /*

@@ -254,6 +254,15 @@ enum tls_status tls_shutdown(struct tls *t)
 	return status == TLS_WANT_WRITE ? status : TLS_OK;
 }
 
+bool tls_is_h2(const struct tls *t)
+{
+	const unsigned char *name;
+	unsigned n;
+
+	SSL_get0_alpn_selected(t->ssl, &name, &n);
+	return sv_eq(sv_of((const char *)name, n), SV("h2"));
+}
+
 const char *tls_version(const struct tls *t)
 {
 	return SSL_is_init_finished(t->ssl) ? SSL_get_version(t->ssl) : "";

@@ -69,6 +69,8 @@ bool tls_pending(const struct tls *t);
  */
 must_check enum tls_status tls_shutdown(struct tls *t);
 
+/* After the handshake: HTTP/2 was chosen. */
+bool tls_is_h2(const struct tls *t);
 /* For the record: "TLSv1.3"; "" before the handshake is over. */
 const char *tls_version(const struct tls *t);
 

@@ -21,7 +21,7 @@ struct tls {
 	size_t name_n;
 	char name[256];
 	/* server */
-	bool has_hello, has_ech, has_certificate, has_alpn_clash, is_h2;
+	bool has_hello, has_ech, has_certificate, has_alpn_clash;
 	enum tls_alert refusal;
 	/* client: why the chain was refused, the first reason; NULL: it is not */
 	struct err *verdict;	/* owned */

@@ -121,6 +121,7 @@ class Response:
     def __init__(self):
         self.status, self.fields, self.body = None, [], b""
         self.failure, self.whole, self.chunks = None, False, 0
+        self.trailers = []
 
     def get(self, name):
         return dict(self.fields).get(name.encode())
@@ -135,14 +136,14 @@ class Stream:
 
     def exchange(self, method="GET", path="/", scheme=2, host=HOST, port=443,
                  fields=(), body=NONE, length=0, edits=b"", query=None,
-                 allowance=2**64 - 1, limit="", secrets=b""):
+                 allowance=2**64 - 1, limit="", secrets=b"", h2=0):
         self.id += 1
         self.dial.warden.send(
             "EXCHANGE", conn=self.conn, id=self.id, scheme=scheme, host=host,
             port=port, method=method, path=path, has_query=query is not None,
             query=query or "", fields=wire.fields(*fields), body=body,
             length=length, edits=edits, allowance=allowance, limit=limit,
-            secrets=secrets)
+            secrets=secrets, h2=h2)
         return self
 
     def send_body(self, *pieces):
@@ -170,6 +171,7 @@ class Stream:
                 break
             elif message.kind == "CHUNK_END":
                 response.whole = True
+                response.trailers = wire.read_fields(message.fields)
                 break
         return response
 

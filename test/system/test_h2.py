@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Clients that speak HTTP/2, and an origin that does not."""
+"""Clients that speak HTTP/2, and origins that do not, or do."""
 import json
+
+from dial_stage import Origin
+from h2_origin import H2Peer
 
 NODE = r"""
 const http2 = require("http2"), fs = require("fs"), tls = require("tls");
@@ -76,3 +79,75 @@ def test_curl(stockade, net, api):
     assert not any("/no" in target for target in api.targets)
     assert [len(r.body) for r in api.requests if r.target == "/yes/up"] == [
         4000000]
+
+
+GRPC = r"""
+const http2 = require("http2");
+const session = http2.connect("https://grpc.test");
+session.on("error", e => { console.log("session", e); process.exit(1); });
+function call(kind) {
+	return new Promise((resolve) => {
+		const stream = session.request({ ":method": "POST", ":path": "/" + kind,
+			"content-type": "application/grpc", te: "trailers" });
+		let status = 0, text = "", left = 2, trailers = {};
+		stream.on("response", h => status = h[":status"]);
+		stream.on("trailers", h => trailers = { ...h });
+		stream.on("data", d => {
+			text += d;
+			if (kind == "both" && left-- > 0)
+				stream.write("ask;");
+			else if (kind == "both")
+				stream.end();
+		});
+		stream.on("error", e => resolve({ error: e.code }));
+		stream.on("end", () => setImmediate(
+			() => resolve({ kind, status, text, trailers })));
+		stream.write("ask;");
+		if (kind == "client")
+			stream.write("ask;");
+		if (kind != "both")
+			stream.end();
+	});
+}
+(async () => {
+	const kinds = ["unary", "client", "server", "both"];
+	console.log(JSON.stringify(await Promise.all(kinds.map(call))));
+	session.close();
+})();
+"""
+
+
+def rpc(peer):
+    """Answers each "ask;" at once; a call ends in trailers."""
+    told, over = {}, set()
+    while True:
+        peer.pump()
+        for number, request in peer.requests.items():
+            if number not in told:
+                peer.respond(number, ("content-type", "application/grpc"))
+                told[number] = 0
+            while request.body.count(b"ask;") > told[number]:
+                told[number] += 1
+                peer.data(number, b"told;")
+            if not request.ended or number in over:
+                continue
+            if request.get(":path") == b"/server":
+                peer.data(number, b"more;more;")
+            peer.trailers(number, ("grpc-status", "0"))
+            over.add(number)
+
+
+def test_grpc(stockade, net, authority):
+    origin = Origin(lambda peer: rpc(H2Peer(peer.sock)),
+                    authority.leaf("grpc.test"))
+    origin.context.set_alpn_protocols(["h2"])
+    result = stockade.run("node", "-e", GRPC, policy=net +
+                          f"reach grpc.test via 127.0.0.1:{origin.port}\n"
+                          "allow POST grpc.test/**\n").ok()
+    got = json.loads(result.out)
+    assert [one.get("text", one) for one in got] == [
+        "told;", "told;told;", "told;more;more;", "told;told;told;"]
+    assert all(one["status"] == 200 and one["trailers"]["grpc-status"] == "0"
+               for one in got)
+    assert origin.connections == 1
+    origin.close()

@@ -31,7 +31,7 @@ static enum tls_status shake(SSL_CTX *ctx, const char *host,
 	for (unsigned i = 1; i < n; i++)
 		SSL_add1_chain_cert(peer, chain[i]->x);
 	why = (struct err){ 0 };
-	t = tls_client_connect(client, fds[0], sv_str(host), &why);
+	t = tls_client_connect(client, fds[0], sv_str(host), false, &why);
 	for (int i = 0; t && i < 20; i++) {
 		status = tls_handshake(t, &why);
 		if (SSL_do_handshake(peer) == 1 && status == TLS_OK)
@@ -286,9 +286,9 @@ static void test_client_host_not_canonical_fails(void)
 {
 	struct err e = { 0 };
 
-	CHECK(!tls_client_connect(client, 0, SV(""), &e));
-	CHECK(!tls_client_connect(client, 0, SV(".good.example"), &e));
-	CHECK(!tls_client_connect(client, 0, SV("127.0.0.1"), &e));
+	CHECK(!tls_client_connect(client, 0, SV(""), false, &e));
+	CHECK(!tls_client_connect(client, 0, SV(".good.example"), false, &e));
+	CHECK(!tls_client_connect(client, 0, SV("127.0.0.1"), false, &e));
 }
 
 static void test_client_session_is_resumed_for_its_host_only(void)
