@@ -17,7 +17,7 @@ static struct outcome run(struct sv text, struct sv method, size_t cut)
 {
 	struct outcome o = { .last = INCOMING_MORE, .body = buf_new(1 << 20) };
 	struct incoming i;
-	unsigned heads = 0;
+	unsigned heads = 0, hints = 0;
 
 	incoming_init(&i, method);
 	while (text.n && o.last == INCOMING_MORE) {
@@ -29,18 +29,22 @@ static struct outcome run(struct sv text, struct sv method, size_t cut)
 			o.last = incoming_next(&i, &in, &data);
 			MUST(o.last == INCOMING_BAD || in.p + in.n == end);
 			heads += o.last == INCOMING_HEAD;
+			hints += o.last == INCOMING_HINTS;
+			MUST(o.last != INCOMING_HINTS ||
+			     (heads == 0 && i.response.status == 103));
 			if (o.last != INCOMING_DATA)
 				continue;
 			MUST(heads == 1 && data.n > 0);
 			MUST(data.p + data.n <= end);
 			buf_put(&o.body, data);
-		} while (o.last == INCOMING_HEAD || o.last == INCOMING_DATA);
+		} while (o.last == INCOMING_HEAD || o.last == INCOMING_DATA ||
+			 o.last == INCOMING_HINTS);
 		o.left = in.n + text.n;
 	}
 	if (o.last == INCOMING_MORE)
 		o.last = incoming_eof(&i, true);
 	MUST(o.last == INCOMING_END || (o.last == INCOMING_BAD && i.reason));
-	MUST(heads <= 1 && !o.body.full);
+	MUST(heads <= 1 && hints <= INCOMING_INTERIM_MAX && !o.body.full);
 	o.status = heads ? i.response.status : 0;
 	if (o.last == INCOMING_END) {
 		MUST(heads == 1 && o.status >= 200);

@@ -75,6 +75,8 @@ static void take_head(struct h2_call *c)
 	if (r.status < 200) {
 		if (++c->interims > INCOMING_INTERIM_MAX)
 			malformed(c, "too many interim responses");
+		else if (r.status == 103)
+			c->hints[c->n_hints++] = r.fields;
 		return;
 	}
 	c->incoming->response = r;

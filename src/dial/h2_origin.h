@@ -38,6 +38,8 @@ struct h2_call {
 	struct http_fields trailers;
 	struct buf in;		/* body that waits for edge; at most a window */
 	unsigned interims;
+	struct http_fields hints[INCOMING_INTERIM_MAX];	/* of each 103 */
+	unsigned n_hints, n_hints_told;
 	bool has_news;
 	bool has_head;
 	bool has_trailers;

@@ -7,7 +7,6 @@
  * takes it; the origin may send as much again.
  */
 #include "h2_origin.h"
-#include "head.h"
 #include "own.h"
 #include "transfer.h"
 
@@ -32,6 +31,9 @@ static int forward(struct exchange *x, struct err *e)
 	static struct buf gathered = { .max = 2 * H2_WINDOW };
 	struct h2_call *c = x->h2;
 
+	for (; c->n_hints_told < c->n_hints; c->n_hints_told++)
+		if (transfer_hints(x, &c->hints[c->n_hints_told], e) < 0)
+			return -1;
 	if (c->has_head && !x->responded && transfer_head(x, e) < 0)
 		return -1;
 	while (x->responded && c->in.n && !channel_is_full(&x->stream->edge)) {
@@ -54,11 +56,8 @@ static int forward_end(struct exchange *x, struct err *e)
 	struct http_fields *f = &x->h2->trailers;
 
 	x->received_all = true;
-	if (x->scrub && (scrub_finish(x->scrub, &rest, e) < 0 ||
-			 scrub_fields(x->scrub, f, &x->in.arena, e) < 0))
-		return -1;
-	head_put_fields(&x->trailers, f);
-	if (buf_check(&x->trailers, "the trailers", e) < 0)
+	if ((x->scrub && scrub_finish(x->scrub, &rest, e) < 0) ||
+	    transfer_trailers(x, f, e) < 0)
 		return -1;
 	return transfer_body(x, buf_sv(&rest), e);
 }

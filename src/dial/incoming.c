@@ -2,6 +2,8 @@
 /* One response: see incoming.h. */
 #include "incoming.h"
 
+#include "field.h"
+#include "h1_head.h"
 #include "h1_response.h"
 
 void incoming_init(struct incoming *i, struct sv method)
@@ -10,6 +12,7 @@ void incoming_init(struct incoming *i, struct sv method)
 		.method = method,
 		.head = buf_new(HTTP_HEAD_MAX),
 		.arena = arena_new(INCOMING_ARENA),
+		.trailer_lines = buf_new(CHUNK_TRAILERS_MAX),
 	};
 }
 
@@ -17,6 +20,7 @@ void incoming_fini(struct incoming *i)
 {
 	/* What an origin reflects may hold a credential. */
 	buf_wipe(&i->head);
+	buf_wipe(&i->trailer_lines);
 	arena_free(&i->arena);
 }
 
@@ -27,35 +31,42 @@ static enum incoming_result bad(struct incoming *i, const char *reason)
 	return INCOMING_BAD;
 }
 
-/* An interim head says nothing to us, and the agent did not ask for it. */
-static int skip_interim(struct incoming *i)
+/* What an interim head needed is free again. */
+static void forget_interim(struct incoming *i)
 {
 	arena_free(&i->arena);
 	i->arena = arena_new(INCOMING_ARENA);
-	return ++i->interims > INCOMING_INTERIM_MAX ? -1 : 0;
+	i->response = (struct http_response){ 0 };
+	i->is_interim = false;
 }
 
 /*
  * Parses the heads at the front of *bytes and takes them off it.  1: the real
- * one was there; 0: more is needed; -1: *why.
+ * one was there, or a 103; 0: more is needed; -1: *why.  100 is edge's to say.
  */
 static int parse_heads(struct incoming *i, struct sv *bytes, const char **why)
 {
 	struct h1_response r;
 	ssize_t n;
 
+	if (i->is_interim)
+		forget_interim(i);
 	while ((n = h1_parse_response(*bytes, i->method, &i->arena, &r)) > 0) {
 		*bytes = sv_from(*bytes, (size_t)n);
+		i->response = r.response;
 		if (r.response.status >= 200) {
-			i->response = r.response;
 			i->left = r.response.length;
 			i->at = INCOMING_IN_BODY;
 			return 1;
 		}
-		if (skip_interim(i) < 0) {
+		if (++i->interims > INCOMING_INTERIM_MAX) {
 			*why = "too many interim responses";
 			return -1;
 		}
+		i->is_interim = r.response.status == 103;
+		if (i->is_interim)
+			return 1;
+		forget_interim(i);
 		if (bytes->n == 0)
 			return 0;
 	}
@@ -91,7 +102,7 @@ static enum incoming_result take_head(struct incoming *i, struct sv *in)
 	}
 	if (got > 0) {
 		buf_wipe(&i->head);
-		return INCOMING_HEAD;
+		return i->is_interim ? INCOMING_HINTS : INCOMING_HEAD;
 	}
 	if (i->head.n == 0)
 		buf_put(&i->head, *in);
@@ -108,16 +119,37 @@ static enum incoming_result end(struct incoming *i)
 	return INCOMING_END;
 }
 
+/* As the fields of a head, and then those that may be forwarded. */
+static enum incoming_result end_chunked(struct incoming *i)
+{
+	struct sv lines = arena_dup(&i->arena, buf_sv(&i->trailer_lines));
+	struct h1_refusal why = { 0 };
+	struct http_fields f = { 0 };
+	size_t kept = 0;
+
+	if (i->trailer_lines.full || !lines.p ||
+	    h1_fields_parse(lines, &i->arena, &f, &why) < 0)
+		return bad(i, "malformed trailers");
+	for (size_t k = 0; k < f.n; k++)
+		if (field_is_trailer(f.v[k].name))
+			f.v[kept++] = f.v[k];
+	f.n = kept;
+	i->trailers = f;
+	return end(i);
+}
+
 static enum incoming_result take_chunked(struct incoming *i, struct sv *in,
 					 struct sv *data)
 {
+	/* Here, as whoever holds it may move it before. */
+	i->chunked.trailers = &i->trailer_lines;
 	switch (chunked_next(&i->chunked, in, data)) {
 	case CHUNKED_DATA:
 		return INCOMING_DATA;
 	case CHUNKED_MORE:
 		return INCOMING_MORE;
 	case CHUNKED_END:
-		return end(i);
+		return i->trailer_lines.n ? end_chunked(i) : end(i);
 	case CHUNKED_BAD:
 		break;
 	}

@@ -22,6 +22,7 @@ enum incoming_result {
 	INCOMING_BAD = -1,	/* `reason` says why */
 	INCOMING_MORE = 0,	/* *in is used up */
 	INCOMING_HEAD,		/* `response` is there; once */
+	INCOMING_HINTS,		/* a 103 is there, until the next call */
 	INCOMING_DATA,		/* *data is a piece of the body, in *in's bytes */
 	INCOMING_END,		/* the response is complete */
 };
@@ -35,7 +36,10 @@ struct incoming {
 	unsigned interims;
 	struct buf head;	/* until the head is complete */
 	struct arena arena;
+	struct http_fields trailers;	/* with END; in the arena */
 	struct chunked chunked;
+	struct buf trailer_lines;
+	bool is_interim;	/* `response` is */
 	uint64_t left;
 };
 

@@ -72,7 +72,8 @@ static void put_list(struct buf *b, const struct http_request *r)
 	buf_printf(&text, "%ju", (uintmax_t)r->length);
 	if (r->body == HTTP_BODY_LENGTH)
 		put_field(b, SV("content-length"), buf_sv(&text));
-	put_field(b, SV("te"), SV("trailers"));
+	if (r->trailers)
+		put_field(b, SV("te"), SV("trailers"));
 	b->full |= text.full;
 }
 

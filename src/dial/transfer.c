@@ -74,6 +74,31 @@ static int check_scrubbable(const struct exchange *x,
 	return 0;
 }
 
+int transfer_hints(struct exchange *x, struct http_fields *f, struct err *e)
+{
+	struct msg m = { .kind = MSG_RESPONSE };
+	auto_buf struct buf fields = buf_new(HTTP_HEAD_MAX);
+
+	drop_field(f, SV("alt-svc"));
+	if (x->scrub && scrub_fields(x->scrub, f, &x->in.arena, e) < 0)
+		return -1;
+	head_put_fields(&fields, f);
+	if (buf_check(&fields, "the hints of a response", e) < 0)
+		return -1;
+	m.RESPONSE = (struct msg_RESPONSE){ .id = x->id, .status = 103,
+					    .fields = buf_sv(&fields) };
+	return send_edge(x, &m, e);
+}
+
+int transfer_trailers(struct exchange *x, struct http_fields *f,
+		      struct err *e)
+{
+	if (x->scrub && scrub_fields(x->scrub, f, &x->in.arena, e) < 0)
+		return -1;
+	head_put_fields(&x->trailers, f);
+	return buf_check(&x->trailers, "the trailers", e);
+}
+
 int transfer_head(struct exchange *x, struct err *e)
 {
 	struct http_response *r = &x->in.response;
@@ -142,6 +167,8 @@ static int feed(struct exchange *x, struct sv in, struct err *e)
 	while ((got = incoming_next(&x->in, &in, &data)) > INCOMING_MORE &&
 	       got != INCOMING_END)
 		if ((got == INCOMING_HEAD ? transfer_head(x, e) :
+		     got == INCOMING_HINTS ?
+		     transfer_hints(x, &x->in.response.fields, e) :
 		     transfer_piece(x, data, &gathered, e)) < 0)
 			return -1;
 	if (got == INCOMING_END) {
@@ -149,6 +176,8 @@ static int feed(struct exchange *x, struct sv in, struct err *e)
 		/* What nobody asked for must not become the next answer. */
 		x->reusable = x->reusable && in.n == 0;
 		if (x->scrub && scrub_finish(x->scrub, &gathered, e) < 0)
+			return -1;
+		if (transfer_trailers(x, &x->in.trailers, e) < 0)
 			return -1;
 	}
 	if (buf_check(&gathered, "a piece of the response", e) < 0 ||

@@ -27,11 +27,17 @@ must_check enum transfer_result transfer_run(struct exchange *x,
 must_check enum transfer_result h2_transfer_run(struct exchange *x,
 						struct err *e);
 
-/* What both do with a response: x->in.response to edge; */
+/* What both do with a response: the fields of a 103 to edge; */
+must_check int transfer_hints(struct exchange *x, struct http_fields *f,
+			      struct err *e);
+/* x->in.response; */
 must_check int transfer_head(struct exchange *x, struct err *e);
 /* a piece of its body, gathered or forwarded as it lies; */
 must_check int transfer_piece(struct exchange *x, struct sv data,
 			      struct buf *gathered, struct err *e);
+/* trailers, to go with its end; */
+must_check int transfer_trailers(struct exchange *x, struct http_fields *f,
+				 struct err *e);
 /* what was gathered; */
 must_check int transfer_body(struct exchange *x, struct sv rest,
 			     struct err *e);

@@ -54,11 +54,13 @@ static void data(struct call *call, struct sv piece)
 
 static void end(struct call *call, const struct http_fields *trailers)
 {
+	const struct exchange *x = call->exchange;
 	struct conn *c = call->conn;
 
-	(void)trailers;
 	conn_release(c);
-	if (call->exchange->h1.chunks)
+	if (x->h1.chunks && x->request.trailers)
+		chunked_put_trailers(&c->out, trailers);
+	else if (x->h1.chunks)
 		chunked_put_last(&c->out);
 }
 

@@ -126,6 +126,13 @@ static unsigned on_byte(struct chunked *c, char byte)
 	return BAD;
 }
 
+/* A byte of their lines, without the empty one. */
+static bool is_in_trailers(const struct chunked *c, char byte)
+{
+	return c->state == TRAILER_LINE || c->state == TRAILER_LF ||
+	       (c->state == TRAILER && byte != '\r');
+}
+
 enum chunked_result chunked_next(struct chunked *c, struct sv *in,
 				 struct sv *data)
 {
@@ -141,6 +148,8 @@ enum chunked_result chunked_next(struct chunked *c, struct sv *in,
 				c->state = DATA_CR;
 			return CHUNKED_DATA;
 		}
+		if (c->trailers && is_in_trailers(c, in->p[0]))
+			buf_putc(c->trailers, in->p[0]);
 		c->state = on_byte(c, in->p[0]);
 		*in = sv_from(*in, 1);
 	}
@@ -159,4 +168,16 @@ void chunked_put(struct buf *b, struct sv data)
 void chunked_put_last(struct buf *b)
 {
 	buf_puts(b, "0\r\n\r\n");
+}
+
+void chunked_put_trailers(struct buf *b, const struct http_fields *f)
+{
+	buf_puts(b, "0\r\n");
+	for (size_t i = 0; i < f->n; i++) {
+		buf_put(b, f->v[i].name);
+		buf_puts(b, ": ");
+		buf_put(b, f->v[i].value);
+		buf_puts(b, "\r\n");
+	}
+	buf_puts(b, "\r\n");
 }

@@ -3,13 +3,15 @@
  * The chunked coding (RFC 9112, 7.1), strict and incremental.
  *
  * The decoder never copies: data is a view into the input.  Extensions are
- * dropped (256 bytes a chunk at most), trailers are dropped (8192 bytes at
- * most), and anything else than CRLF line ends is an error.
+ * dropped (256 bytes a chunk at most); trailers (8192 bytes at most) are dropped
+ * as well, unless there is a buffer for their lines.  Anything else than CRLF
+ * line ends is an error.
  */
 #ifndef HTTP_CHUNKED_H
 #define HTTP_CHUNKED_H
 
 #include "buf.h"
+#include "request.h"
 
 enum {
 	CHUNK_EXTENSION_MAX = 256,
@@ -24,6 +26,7 @@ struct chunked {
 	uint64_t left;		/* of this chunk */
 	bool in_name;		/* of a trailer line */
 	bool quoted;		/* within a quoted extension value */
+	struct buf *trailers;	/* borrowed; NULL: they are dropped */
 };
 
 enum chunked_result {
@@ -40,5 +43,7 @@ must_check enum chunked_result chunked_next(struct chunked *c, struct sv *in,
 /* One whole chunk; nothing for empty data, which would end the body. */
 void chunked_put(struct buf *b, struct sv data);
 void chunked_put_last(struct buf *b);
+/* The same with trailers. */
+void chunked_put_trailers(struct buf *b, const struct http_fields *f);
 
 #endif

@@ -135,6 +135,8 @@ static int hop_take(const struct http_field *f, struct h1_framing *ret,
 			return h1_refuse(why, 417, "Expect is not "
 						   "\"100-continue\"");
 		ret->wants_continue = true;
+	} else if (sv_eq(f->name, SV("te"))) {
+		ret->wants_trailers |= list_has(f->value, SV("trailers"));
 	} else if (sv_eq(f->name, SV("upgrade"))) {
 		ret->wants_websocket |= list_has(f->value, SV("websocket"));
 	}

@@ -41,6 +41,7 @@ struct h1_framing {
 	struct sv host;		/* .p NULL: no such field */
 	bool wants_close;	/* Connection: close */
 	bool wants_continue;
+	bool wants_trailers;	/* TE: trailers */
 	bool wants_websocket;
 };
 

@@ -163,6 +163,7 @@ static int body_take(const struct h1_framing *f, struct h1_request *h,
 			      (f->chunked || f->length);
 	/* Kept-alive HTTP/1.0 is not worth its ambiguities. */
 	r->close = f->wants_close || h->is_http10;
+	r->trailers = f->wants_trailers && !h->is_http10;
 	h->wants_websocket = f->wants_websocket && !h->is_http10;
 	return 0;
 }

@@ -186,7 +186,10 @@ void h1_write_request(struct buf *b, const struct http_request *r)
 	buf_puts(b, "\r\n");
 	put_fields(b, &r->fields);
 	put_framing(b, r->body, r->length);
-	buf_puts(b, "connection: keep-alive\r\n\r\n");
+	/* What is of this hop must be named as such. */
+	buf_puts(b, r->trailers ? "te: trailers\r\nconnection: te, keep-alive"
+				  "\r\n\r\n" :
+				  "connection: keep-alive\r\n\r\n");
 }
 
 void h1_write_response_head(struct buf *b, const struct http_response *r,

@@ -247,6 +247,7 @@ int h2_parse_request(struct h2_list *list, bool ended,
 	if ((p.authority.p && authority_agree(p.authority, inlet, why) < 0) ||
 	    (framing.host.p && authority_agree(framing.host, inlet, why) < 0))
 		return -1;
+	r.trailers = framing.wants_trailers;
 	r.fields = f;
 	reason = request_check(&r);
 	if (reason)

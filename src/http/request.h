@@ -56,6 +56,7 @@ struct http_request {
 	uint64_t length;	/* with HTTP_BODY_LENGTH */
 	bool expects_continue;	/* the agent waits for a 100 */
 	bool close;		/* the agent's connection ends after it */
+	bool trailers;		/* the agent takes those of the response */
 	bool h2;		/* it came over HTTP/2, and may go on so */
 };
 

@@ -121,7 +121,7 @@ class Response:
     def __init__(self):
         self.status, self.fields, self.body = None, [], b""
         self.failure, self.whole, self.chunks = None, False, 0
-        self.trailers = []
+        self.trailers, self.interims = [], []
 
     def get(self, name):
         return dict(self.fields).get(name.encode())
@@ -136,14 +136,14 @@ class Stream:
 
     def exchange(self, method="GET", path="/", scheme=2, host=HOST, port=443,
                  fields=(), body=NONE, length=0, edits=b"", query=None,
-                 allowance=2**64 - 1, limit="", secrets=b"", h2=0):
+                 allowance=2**64 - 1, limit="", secrets=b"", h2=0, trailers=0):
         self.id += 1
         self.dial.warden.send(
             "EXCHANGE", conn=self.conn, id=self.id, scheme=scheme, host=host,
             port=port, method=method, path=path, has_query=query is not None,
             query=query or "", fields=wire.fields(*fields), body=body,
             length=length, edits=edits, allowance=allowance, limit=limit,
-            secrets=secrets, h2=h2)
+            secrets=secrets, h2=h2, trailers=trailers)
         return self
 
     def send_body(self, *pieces):
@@ -158,6 +158,10 @@ class Stream:
         while message := self.channel.receive():
             if message.kind == "RESPONSE":
                 assert message.id == self.id and response.status is None
+                if message.status < 200:
+                    response.interims.append(
+                        (message.status, wire.read_fields(message.fields)))
+                    continue
                 response.status = message.status
                 response.fields = wire.read_fields(message.fields)
                 response.framing = (message.body, message.length)

@@ -138,7 +138,31 @@ def test_a_response_in_pieces(dial, serve, name, cut):
     for _ in range(3):
         response = stream.get()
         assert (response.body, response.whole) == (b"abcdef", True)
+        assert response.trailers == ([(b"x", b"y")] if name == "chunked"
+                                     else [])
+        assert response.interims == ([(103, [(b"link", b"x")])]
+                                     if name == "interim" else [])
     assert origin.connections == 1
+
+
+def test_trailers_are_asked_for_and_kept_apart(dial, serve):
+    seen = []
+
+    def script(peer):
+        while True:
+            seen.append(peer.head()[1])
+            peer.send(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n"
+                      b"0\r\nX-Sum: 1\r\nset-cookie: a=b\r\nhost: x\r\n"
+                      b"content-length: 9\r\nX-Two:2\r\n\r\n")
+
+    stream = dial.stream(serve(script))
+    for asks in (1, 0):
+        response = stream.get(trailers=asks)
+        assert response.whole and response.body == b""
+        assert response.trailers == [(b"x-sum", b"1"), (b"x-two", b"2")]
+    assert (seen[0]["te"], seen[0]["connection"]) == ("trailers",
+                                                      "te, keep-alive")
+    assert "te" not in seen[1] and seen[1]["connection"] == "keep-alive"
 
 
 def test_a_response_until_the_end_of_the_connection(dial, serve):

@@ -44,7 +44,8 @@ def test_a_request_and_its_response(dial, serve_h2):
         peer.request()
 
     stream = dial.stream(serve_h2(script))
-    response = stream.get("/a/b", query="q=1", fields=[("x-a", "b")], h2=1)
+    response = stream.get("/a/b", query="q=1", fields=[("x-a", "b")], h2=1,
+                          trailers=1)
     assert (response.status, response.body, response.whole) == \
         (200, b"hello", True)
     assert response.framing == (LENGTH, 5)
@@ -168,7 +169,7 @@ def test_grpc(dial, serve_h2, kind):
 
     stream = dial.stream(serve_h2(script))
     stream.exchange("POST", "/pkg.Service/Method", body=CHUNKED, h2=1,
-                    fields=[("content-type", "application/grpc")])
+                    trailers=1, fields=[("content-type", "application/grpc")])
     asks = 3 if kind in ("client", "both") else 1
     got = b""
     for i in range(asks):
@@ -216,6 +217,7 @@ def test_interim_heads_and_head_requests(dial, serve_h2):
     response = dial.stream(serve_h2(script)).get(method="HEAD", h2=1)
     assert (response.status, response.body, response.whole) == (200, b"", True)
     assert response.get("content-length") == b"99"
+    assert response.interims == [(103, [(b"link", b"x")])]
 
 
 def test_an_agent_that_does_not_read_stops_its_stream_alone(dial, serve_h2):

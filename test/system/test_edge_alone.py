@@ -206,6 +206,32 @@ def test_hints_pass_before_the_response(edge, agent):
     assert agent.response().body == b"x"
 
 
+@pytest.mark.parametrize("asks", [True, False])
+def test_trailers_are_for_those_who_take_them(edge, agent, asks):
+    agent.send(GET if not asks else
+               GET.replace("\r\n\r\n", "\r\nTE: trailers\r\n\r\n"))
+    request = edge.request()
+    assert request.trailers == asks
+    stream = edge.allow(request)
+    body_of(stream)
+    stream.send("RESPONSE", id=1, status=200, body=2)
+    stream.send("CHUNK", data=b"x")
+    stream.send("CHUNK_END", fields=wire.fields(("x-sum", "1")))
+    assert agent.until(b"0\r\n").endswith(b"x\r\n0\r\n")
+    assert agent.until(b"\r\n\r\n" if asks else b"\r\n") == (
+        b"x-sum: 1\r\n\r\n" if asks else b"\r\n")
+
+
+def test_trailers_that_none_may_be_end_it(edge, agent):
+    agent.send(GET)
+    stream = edge.allow(edge.request())
+    body_of(stream)
+    stream.send("RESPONSE", id=1, status=200, body=2)
+    stream.send("CHUNK_END", fields=wire.fields(("content-length", "1")))
+    with pytest.raises(ConnectionResetError):
+        agent.rest()
+
+
 def test_a_response_may_come_before_the_body_is_over(edge, agent):
     agent.send(f"POST /early HTTP/1.1\r\nHost: {HOST}\r\n"
                "Content-Length: 10\r\n\r\n12345")

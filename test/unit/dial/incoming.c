@@ -29,7 +29,12 @@ static struct outcome feed(struct incoming *i, struct sv text, size_t cut)
 				memcpy(o.body + o.n, data.p, data.n);
 				o.n += data.n;
 			}
-		} while (o.last == INCOMING_HEAD || o.last == INCOMING_DATA);
+			CHECK(o.last != INCOMING_HINTS ||
+			      i->response.status == 103);
+			if (o.last == INCOMING_END && i->trailers.n)
+				CHECK_SV(i->trailers.v[0].name, "x-a");
+		} while (o.last == INCOMING_HEAD || o.last == INCOMING_DATA ||
+			 o.last == INCOMING_HINTS);
 		o.left = in.n + text.n;
 	}
 	if (o.last == INCOMING_MORE)
@@ -102,6 +107,25 @@ static void test_next_bodiless_ends_with_its_head(void)
 	      INCOMING_END, "", 0);
 }
 
+#define CHUNKS OK_LINE "transfer-encoding: chunked\r\n\r\n1\r\na\r\n0\r\n"
+
+static void test_next_keeps_trailers_that_may_be_forwarded(void)
+{
+	struct incoming i;
+	struct sv in = SV(CHUNKS "host: x\r\nX-A:  1\r\n\r\n"), data;
+
+	incoming_init(&i, GET);
+	while (incoming_next(&i, &in, &data) != INCOMING_END)
+		CHECK(in.n > 0);
+	CHECK_INT((long)i.trailers.n, 1);
+	CHECK_SV(i.trailers.v[0].name, "x-a");
+	CHECK_SV(i.trailers.v[0].value, "1");
+	incoming_fini(&i);
+	check(SV(CHUNKS "host: x\r\nX-A:  1\r\n\r\n"), GET, INCOMING_END, "a",
+	      0);
+	check(SV(CHUNKS "x a: 1\r\n\r\n"), GET, INCOMING_BAD, "a", 0);
+}
+
 static void test_next_skips_a_few_interim_heads(void)
 {
 #define EARLY "HTTP/1.1 103 Early\r\nlink: x\r\n\r\n"
@@ -163,6 +187,7 @@ int main(void)
 	RUN(test_next_chunks_end_with_the_last);
 	RUN(test_next_without_length_goes_on_until_the_end);
 	RUN(test_next_bodiless_ends_with_its_head);
+	RUN(test_next_keeps_trailers_that_may_be_forwarded);
 	RUN(test_next_skips_a_few_interim_heads);
 	RUN(test_next_a_head_larger_than_its_maximum_is_bad);
 	RUN(test_eof_tells_a_cut_from_an_end);

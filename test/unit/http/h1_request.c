@@ -64,13 +64,14 @@ static const struct {
 	{ &tls, GET "Content-Length: 5\r\n" END,
 	  "GET / HTTP/1.1\r\nhost: h.test\r\ncontent-length: 5\r\n"
 	  "connection: keep-alive\r\n\r\n" },
-	/* what ends at this hop goes, and what it names */
+	/* what ends at this hop goes, and what it names; what the agent can
+	 * do with trailers is said anew */
 	{ &tls, GET "Connection: close, X-Hop, Authorization, Cookie\r\n"
 	  "X-Hop: 1\r\nAuthorization: k\r\nCookie: c\r\nKeep-Alive: 5\r\n"
 	  "Proxy-Connection: x\r\nProxy-Authorization: x\r\nTE: trailers\r\n"
 	  "Trailer: x\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n" END,
 	  "GET / HTTP/1.1\r\nhost: h.test\r\nauthorization: k\r\ncookie: c\r\n"
-	  "connection: keep-alive\r\n\r\n" },
+	  "te: trailers\r\nconnection: te, keep-alive\r\n\r\n" },
 	{ &tls, GET "Connection: Host, Content-Length\r\n"
 	  "Content-Length: 1\r\n" END,
 	  "GET / HTTP/1.1\r\nhost: h.test\r\ncontent-length: 1\r\n"

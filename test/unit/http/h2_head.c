@@ -71,9 +71,10 @@ static const struct {
 	/* crumbs become one cookie, in the place of the first */
 	{ &tls, true, GET "cookie a=1\nx-a 1\ncookie b=2\ncookie \n"
 	  "cookie c=3\n", OUT "cookie: a=1; b=2; ; c=3\r\nx-a: 1\r\n" LAST },
-	/* what ends at this hop goes */
+	/* what ends at this hop goes, or is said anew */
 	{ &tls, true, GET "te trailers\ntrailer x\nproxy-authorization x\n"
-	  "authorization k\n", OUT "authorization: k\r\n" LAST },
+	  "authorization k\n", OUT "authorization: k\r\n"
+	  "te: trailers\r\nconnection: te, keep-alive\r\n\r\n" },
 	{ &tls, true, GET "x-te gzip\n", OUT "x-te: gzip\r\n" LAST },
 };
 
