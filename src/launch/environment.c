@@ -35,6 +35,8 @@ static const struct { const char *name, *value; } authority[] = {
 	{ "GRPC_DEFAULT_SSL_ROOTS_FILE_PATH", CA_BUNDLE },
 	{ "NIX_SSL_CERT_FILE", CA_BUNDLE },
 	{ "HEX_CACERTS_PATH", CA_BUNDLE },
+	{ "PERL_LWP_SSL_CA_FILE", CA_BUNDLE },
+	{ "JULIA_SSL_CA_ROOTS_PATH", CA_BUNDLE },
 	{ "CLOUDSDK_CORE_CUSTOM_CA_CERTS_FILE", CA_BUNDLE },
 };
 

@@ -8,6 +8,8 @@
 #ifndef LAUNCH_INIT_H
 #define LAUNCH_INIT_H
 
+#include "buf.h"
+#include "java.h"
 #include "keeper.h"
 #include "plan.h"
 #include "policy.h"
@@ -30,6 +32,8 @@ struct init {
 	struct overlay_whole *overlays;	/* of the plan's; NULL: none is made */
 	struct pty pty;
 	int ca_fd, bundle_fd;	/* this run's certificate goes there */
+	int java_fd;		/* -1: there is no Java */
+	struct buf java;	/* what it will hold (pkcs12.h) */
 	const char *ca;		/* PEM, while STEP_CERTIFICATE runs */
 	size_t ca_n;
 	mode_t umask;		/* the caller's */
@@ -71,9 +75,10 @@ INIT_STEP(root_workdir);
 INIT_STEP(special_device);
 INIT_STEP(special_terminals);
 INIT_STEP(special_proc);
-INIT_STEP(special_trust);
-INIT_STEP(special_certificate);
 INIT_STEP(special_pty);
+/* trust.c */
+INIT_STEP(trust_make);
+INIT_STEP(trust_certificate);
 /* box.c */
 INIT_STEP(box_separate);
 INIT_STEP(box_hostname);

@@ -15,6 +15,7 @@
 #include "area.h"
 #include "device.h"
 #include "glob.h"
+#include "java.h"
 #include "own.h"
 #include "system_tables.h"
 #include "template.h"
@@ -150,9 +151,10 @@ static void plan_names(struct builder *b)
 	add_file(b, "/etc/hosts", SV(
 		"127.0.0.1\tlocalhost " HOST_NAME "\n"
 		"::1\tlocalhost ip6-localhost ip6-loopback\n"));
-	if (b->plan->wants_ca) {	/* mounted over (special.c) */
+	if (b->plan->wants_ca) {	/* mounted over (trust.c) */
 		add_file(b, "/etc/stockade/ca.pem", SV(""));
 		add_file(b, "/etc/stockade/bundle.pem", SV(""));
+		add_file(b, JAVA_STORE, SV(""));
 	}
 	/* Whatever address is asked, the question is answered by edge. */
 	add_file(b, "/etc/resolv.conf", SV("nameserver 10.111.0.1\n"));
