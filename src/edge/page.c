@@ -16,7 +16,10 @@ enum { PHRASE_MAX = 180, SLUG_MAX = 64, REQUEST_MAX = 1024 };
 
 bool page_wants_plain(struct sv user_agent)
 {
-	return sv_starts(user_agent, SV("git/"));
+	/* The latter is `go` itself, or a program that asked for no type; over
+	 * HTTP/2 there is no phrase that it could show instead. */
+	return sv_starts(user_agent, SV("git/")) ||
+	       sv_starts(user_agent, SV("Go-http-client/"));
 }
 
 static void put_ascii(struct buf *b, struct sv v, size_t max)

@@ -4,7 +4,7 @@
  *
  * The reason has to reach whoever reads the client's output, so it is said
  * three times: in the status line (python, wget and node print it), in the
- * body (curl prints it) and, for git, as plain text (git prints only that).
+ * body (curl prints it) and, for git and go, as plain text (they print only that).
  */
 #ifndef EDGE_PAGE_H
 #define EDGE_PAGE_H
@@ -19,7 +19,7 @@ struct page {
 	struct sv rule;		/* the statement that decided, if one did */
 	struct sv reason;
 	struct sv allow_with;	/* the statement that would allow it, if any */
-	bool plain;		/* text/plain, for git */
+	bool plain;		/* text/plain, for git and go */
 	bool head_only;		/* the answer to HEAD */
 	bool http10;		/* the client speaks HTTP/1.0 */
 	bool close;		/* the connection ends after it */

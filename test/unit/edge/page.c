@@ -84,6 +84,7 @@ static void test_git_reads_plain_text(void)
 	struct sv v = render(&p);
 
 	CHECK(page_wants_plain(SV("git/2.39.5")));
+	CHECK(page_wants_plain(SV("Go-http-client/2.0")));
 	CHECK(!page_wants_plain(SV("curl/8")));
 	CHECK(has(v, "\r\nContent-Type: text/plain\r\n"));
 	CHECK(has(v, "denied by stockade: why\\x0a\n"));
