@@ -34,13 +34,13 @@ int base64_value(char c)
 	return c == '+' ? 62 : c == '/' ? 63 : -1;
 }
 
-/* One group of four; the number of bytes it carries, 0 when malformed. */
-static size_t unbase64_quad(const char *quad, bool last, char *ret)
+/* The last group of four; the number of bytes it carries, 0 when malformed. */
+static size_t unbase64_last(const char *quad, char *ret)
 {
 	size_t digits = 4;
 	uint32_t bits = 0;
 
-	if (last && quad[3] == '=')
+	if (quad[3] == '=')
 		digits = quad[2] == '=' ? 2 : 3;
 	for (size_t k = 0; k < 4; k++) {
 		int value = k < digits ? base64_value(quad[k]) : 0;
@@ -57,22 +57,47 @@ static size_t unbase64_quad(const char *quad, bool last, char *ret)
 	return digits - 1;
 }
 
+/* A distribution's roots are 220 KB of it: all groups but the last. */
+static bool unbase64_whole(struct sv v, char *ret)
+{
+	uint8_t value[256];
+
+	memset(value, 0xff, sizeof value);
+	for (uint8_t i = 0; i < 64; i++)
+		value[(uint8_t)base64_digits[i]] = i;
+	for (size_t i = 0; i < v.n; i += 4) {
+		uint8_t a = value[(uint8_t)v.p[i]];
+		uint8_t b = value[(uint8_t)v.p[i + 1]];
+		uint8_t c = value[(uint8_t)v.p[i + 2]];
+		uint8_t d = value[(uint8_t)v.p[i + 3]];
+
+		if ((a | b | c | d) & 0x80)
+			return false;
+		*ret++ = (char)(a << 2 | b >> 4);
+		*ret++ = (char)((b << 4 & 0xff) | c >> 2);
+		*ret++ = (char)((c << 6 & 0xff) | d);
+	}
+	return true;
+}
+
 bool buf_put_unbase64(struct buf *b, struct sv v)
 {
-	size_t before = b->n;
+	size_t whole = v.n / 4 ? v.n - 4 : 0, n;
+	char last[3];
+	char *at;
 
 	if (v.n % 4)
 		return false;
-	for (size_t i = 0; i < v.n; i += 4) {
-		char bytes[3];
-		size_t n = unbase64_quad(v.p + i, i + 4 == v.n, bytes);
-
-		if (n == 0) {
-			b->n = before;
-			return false;
-		}
-		buf_put(b, sv_of(bytes, n));
-	}
+	if (v.n == 0)
+		return !b->full;
+	n = unbase64_last(v.p + whole, last);
+	if (n == 0)
+		return false;
+	at = buf_reserve(b, whole / 4 * 3 + n);
+	if (!at || !unbase64_whole(sv_head(v, whole), at))
+		return false;
+	b->n += whole / 4 * 3;
+	buf_put(b, sv_of(last, n));
 	return !b->full;
 }
 
