@@ -351,7 +351,7 @@ _Noreturn void init_run(const struct plan *plan, const struct step *early,
 		.devpts_fd = -1, .layers_fd = -1,
 		.pty = { .master = -1, .slave = -1 }, .ca_fd = -1,
 		.keeper_fd = { -1, -1 }, .bundle_fd = -1, .java_fd = -1,
-		.signal_fd = -1, .mounts_fd = -1,
+		.browser_fd = -1, .signal_fd = -1, .mounts_fd = -1,
 		.status = LAUNCH_FAILED,
 	};
 	struct err e;

@@ -32,6 +32,7 @@ struct init {
 	struct overlay_whole *overlays;	/* of the plan's; NULL: none is made */
 	struct pty pty;
 	int ca_fd, bundle_fd;	/* this run's certificate goes there */
+	int browser_fd;
 	int java_fd;		/* -1: there is no Java */
 	struct buf java;	/* what it will hold (pkcs12.h) */
 	const char *ca;		/* PEM, while STEP_CERTIFICATE runs */

@@ -131,6 +131,23 @@ static struct sv login_shell(const struct builder *b)
 	return SV("/bin/sh");
 }
 
+/* Of the authority: what is mounted over (trust.c), and who reads it by its
+ * own way alone, policies of the administrator of a machine. */
+static void plan_trust(struct builder *b)
+{
+	add_file(b, "/etc/stockade/ca.pem", SV(""));
+	add_file(b, "/etc/stockade/bundle.pem", SV(""));
+	add_file(b, "/etc/stockade/browser.json", SV(""));
+	add_file(b, JAVA_STORE, SV(""));
+	for (const char *const *at = system_browsers; *at; at++)
+		add_link(b, builder_printf(b, "%s/policies/managed/stockade."
+					   "json", *at),
+			 SV("/etc/stockade/browser.json"));
+	add_file(b, "/etc/firefox/policies/policies.json", SV(
+		"{\"policies\":{\"Certificates\":{\"Install\":"
+		"[\"/etc/stockade/ca.pem\"]}}}\n"));
+}
+
 static void plan_names(struct builder *b)
 {
 	unsigned uid = b->plan->uid, gid = b->plan->gid;
@@ -151,11 +168,8 @@ static void plan_names(struct builder *b)
 	add_file(b, "/etc/hosts", SV(
 		"127.0.0.1\tlocalhost " HOST_NAME "\n"
 		"::1\tlocalhost ip6-localhost ip6-loopback\n"));
-	if (b->plan->wants_ca) {	/* mounted over (trust.c) */
-		add_file(b, "/etc/stockade/ca.pem", SV(""));
-		add_file(b, "/etc/stockade/bundle.pem", SV(""));
-		add_file(b, JAVA_STORE, SV(""));
-	}
+	if (b->plan->wants_ca)
+		plan_trust(b);
 	/* Whatever address is asked, the question is answered by edge. */
 	add_file(b, "/etc/resolv.conf", SV("nameserver 10.111.0.1\n"));
 }

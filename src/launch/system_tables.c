@@ -32,6 +32,8 @@ const char *const system_etc[] = {
 	"/etc/java-17-openjdk", "/etc/java-21-openjdk",
 	"/etc/java-25-openjdk", "/etc/ruby", "/etc/php", "/etc/R",
 	"/etc/julia", "/etc/ghc", "/etc/maven", "/etc/gradle",
+	/* what starts browsers */
+	"/etc/chromium.d",
 	/* managed settings of agents */
 	"/etc/claude-code", "/etc/codex", "/etc/gemini-cli", "/etc/opencode",
 	/* of directories that are not shown whole (/etc/ssl/private) */
@@ -43,6 +45,12 @@ const char *const system_etc[] = {
 const char *const system_written[] = {
 	"/etc/passwd", "/etc/group", "/etc/hosts", "/etc/hostname",
 	"/etc/nsswitch.conf", "/etc/resolv.conf",
+	NULL,
+};
+
+const char *const system_browsers[] = {
+	"/etc/chromium", "/etc/opt/chrome", "/etc/opt/chrome_for_testing",
+	"/etc/opt/edge", "/etc/brave",
 	NULL,
 };
 

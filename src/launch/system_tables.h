@@ -15,6 +15,8 @@ extern const char *const system_roots[];
 extern const char *const system_etc[];
 /* Files that are written anew. */
 extern const char *const system_written[];
+/* Where Chromium, and what is made of it, looks for policies. */
+extern const char *const system_browsers[];
 /* Hidden in /proc, which is read-only as a whole, where they exist. */
 extern const char *const system_proc_hidden[];
 

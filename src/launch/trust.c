@@ -20,6 +20,7 @@
 #define CA_FILE ".authority"
 #define BUNDLE_FILE ".bundle"
 #define JAVA_FILE ".java"
+#define BROWSER_FILE ".browser"
 
 enum { BUNDLE_MAX = 8 << 20, BAGS_MAX = BUNDLE_MAX };
 
@@ -127,15 +128,20 @@ int trust_make(struct init *in, const struct step *s, struct err *e)
 	if (in->ca_fd < 0)
 		return -1;
 	in->bundle_fd = make_file(copy_fd, BUNDLE_FILE, e);
-	if (in->bundle_fd < 0 ||
+	if (in->bundle_fd < 0)
+		return -1;
+	in->browser_fd = make_file(copy_fd, BROWSER_FILE, e);
+	if (in->browser_fd < 0 ||
 	    show(in, CA_FILE, in->root_fd, TRUST_DIR "/ca.pem", e) < 0 ||
-	    show(in, BUNDLE_FILE, in->root_fd, TRUST_DIR "/bundle.pem", e) < 0)
+	    show(in, BUNDLE_FILE, in->root_fd, TRUST_DIR "/bundle.pem", e) < 0 ||
+	    show(in, BROWSER_FILE, in->root_fd, TRUST_DIR "/browser.json", e) < 0)
 		return -1;
 	for (size_t i = 0; i < countof(bundles); i++)
 		if (replace_bundle(in, bundles[i], &host_fd, e) < 0)
 			return err_ctx(e, "/%s", bundles[i]);
 	/* The mounts keep what they show; the names need not stay. */
 	if (unlinkat(in->root_fd, CA_FILE, 0) < 0 ||
+	    unlinkat(in->root_fd, BROWSER_FILE, 0) < 0 ||
 	    unlinkat(in->root_fd, BUNDLE_FILE, 0) < 0)
 		return err_sys(e, "remove their names");
 	if (replace_java(in, copy_fd, host_fd, e) < 0)
@@ -161,6 +167,26 @@ static int write_java(struct init *in, struct sv pem, struct err *e)
 	return 0;
 }
 
+/* Chromium's policy of the machine's administrator, where its links lead. */
+static int write_browser(struct init *in, struct sv pem, struct err *e)
+{
+	auto_buf struct buf text = buf_new(2 * pem.n + 64);
+
+	buf_puts(&text, "{\"CACertificates\":[\"");
+	while (pem.n) {
+		struct sv line = sv_cut(&pem, '\n');
+
+		if (!sv_starts(line, SV("-----")))
+			buf_put(&text, line);
+	}
+	buf_puts(&text, "\"]}\n");
+	if (buf_check(&text, "a browser's policy", e) < 0 ||
+	    io_write_all(in->browser_fd, buf_sv(&text), e) < 0)
+		return -1;
+	close_fd(&in->browser_fd);
+	return 0;
+}
+
 int trust_certificate(struct init *in, const struct step *s, struct err *e)
 {
 	struct sv pem = sv_of(in->ca, in->ca_n);
@@ -169,7 +195,8 @@ int trust_certificate(struct init *in, const struct step *s, struct err *e)
 	if (pem.n == 0)
 		return err_kind(e, ERR_BUG, "no certificate came");
 	if (io_write_all(in->ca_fd, pem, e) < 0 ||
-	    io_write_all(in->bundle_fd, pem, e) < 0)
+	    io_write_all(in->bundle_fd, pem, e) < 0 ||
+	    write_browser(in, pem, e) < 0)
 		return -1;
 	if (in->java_fd >= 0 && write_java(in, pem, e) < 0)
 		return err_ctx(e, "Java's certificates");

@@ -4,6 +4,8 @@
 /fetch and /upload answer in a word, /live waits between its two events until the
 test has seen the first one come out of the client, /git/ is git's own server, and
 what `packages()` returns is served as it is: registries of a package, `thing`.
+/page does for a browser what the others have a script for, and /report gets what it
+has read; the page is whole, and the browser ends, when that has come.
 """
 import base64
 import hashlib
@@ -17,17 +19,35 @@ from origin import Origin
 
 HOST = "matrix.test"
 UPLOAD = bytes(range(251)) * 1200
+PAGE = b"""<!doctype html><img src=/whole><script>
+(async () => {
+    let seen = ""
+    const text = async (...a) => seen += await (await fetch(...a)).text()
+    await text("/fetch")
+    await text("/upload", { method: "POST",
+        body: Uint8Array.from({ length: 301200 }, (_, i) => i % 251) })
+    const live = (await fetch("/live")).body.getReader()
+    for (let piece; !(piece = await live.read()).done;) {
+        seen += new TextDecoder().decode(piece.value)
+        fetch("/seen")
+    }
+    await text("/refused")
+    fetch("/report", { method: "POST", body: seen })
+})()
+</script>"""
 
 
 class Matrix(Origin):
     def __init__(self, *arguments, **more):
         self.seen, self.held = threading.Event(), None
+        self.reported = threading.Event()
         self.files = packages()
         super().__init__("matrix", *arguments, **more)
 
     def clear(self):
         super().clear()
         self.seen.clear()
+        self.reported.clear()
         self.held = None
 
     def _one(self, connection):
@@ -41,6 +61,12 @@ class Matrix(Origin):
             self._git(connection, request)
         elif path == "/fetch":
             connection.answer(b"fetched it\n")
+        elif path == "/whole":
+            self.reported.wait(15)
+            connection.answer(b"", 404)
+        elif path in ("/seen", "/report"):
+            (self.seen if path == "/seen" else self.reported).set()
+            connection.answer(b"")
         elif path in self.files:
             connection.answer(self.files[path], fields=[
                 "Content-Type: text/html"])
@@ -127,4 +153,4 @@ def of_maven():
 
 
 def packages():
-    return {**of_python(), **of_node(), **of_rust(), **of_go(), **of_maven()}
+    return {"/page": PAGE, **of_python(), **of_node(), **of_rust(), **of_go(), **of_maven()}

@@ -276,6 +276,13 @@ CLIENTS = {
     "perl": ("perl:IO::Socket::SSL", ["perl", "-e", PERL], ALL, []),
     "ruby": ("ruby", ["ruby", "-e", RUBY], ALL, []),
     "php": ("php:curl", ["php", "-r", PHP], ALL, []),
+    # Too large to be installed for this: where they are.
+    "chromium": ("chromium", [
+        "chromium", "--headless=new", "--no-sandbox", "--disable-gpu",
+        "--dump-dom", "https://matrix.test/page"], ALL, []),
+    "firefox": ("firefox-esr", [
+        "firefox-esr", "--headless", "--screenshot", "/tmp/page.png",
+        "https://matrix.test/page"], ALL, []),
 }
 
 
@@ -369,13 +376,16 @@ def test_client(stockade, matrix, authority, client):
         "refused", "refused/**", "simple/refused/", "npm/refused", "index/re/fu/refused",
         "go/refused.test/**", "maven/test/refused/**", "git/refused.git/**"))
     status, out, err = run(stockade, matrix, command, policy)
+    out += "".join(r.body.decode() for r in matrix.requests
+                   if r.path == "/report")
     said = f"{status}\n{out}\n{err}\n{matrix.targets}"
     assert set(arrives) <= set(matrix.targets), said
     assert not any("refused" in target for target in matrix.targets), said
     if arrives[:3] == ALL:
         assert "fetched it" in out and "second event" in out, said
         assert f'"took": {len(UPLOAD)}' in out, said
-        assert matrix.requests[1].body == UPLOAD
+        assert next(r for r in matrix.requests
+                    if r.path == "/upload").body == UPLOAD
         assert matrix.held, "the stream came when it was whole\n" + said
     for text in prints:
         assert text in out, said
