@@ -91,6 +91,19 @@ static int make_java(struct init *in, int copy_fd, int host_fd, struct err *e)
 	return 0;
 }
 
+static int show_java(struct init *in, const struct java_stores *stores,
+		     struct err *e)
+{
+	if (show(in, JAVA_FILE, in->root_fd, TRUST_DIR "/java.p12", e) < 0)
+		return -1;
+	for (size_t i = 0; i < stores->n; i++)
+		if (show(in, JAVA_FILE, stores->fd[i], "", e) < 0)
+			return -1;
+	if (unlinkat(in->root_fd, JAVA_FILE, 0) < 0)
+		return err_sys(e, "remove its name");
+	return 0;
+}
+
 static int replace_java(struct init *in, int copy_fd, int host_fd,
 			struct err *e)
 {
@@ -100,16 +113,9 @@ static int replace_java(struct init *in, int copy_fd, int host_fd,
 	java_find(in, &stores);
 	if (stores.n || stores.wanted)
 		rc = make_java(in, copy_fd, host_fd, e) < 0 ||
-		     show(in, JAVA_FILE, in->root_fd, JAVA_STORE + 1, e) < 0 ?
-		     -1 : 0;
-	for (size_t i = 0; i < stores.n; i++) {
-		if (rc == 0)
-			rc = show(in, JAVA_FILE, stores.fd[i], "", e);
+		     show_java(in, &stores, e) < 0 ? -1 : 0;
+	for (size_t i = 0; i < stores.n; i++)
 		close_fd(&stores.fd[i]);
-	}
-	if (rc == 0 && in->java_fd >= 0 &&
-	    unlinkat(in->root_fd, JAVA_FILE, 0) < 0)
-		rc = err_sys(e, "remove its name");
 	return rc;
 }
 

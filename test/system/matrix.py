@@ -127,16 +127,16 @@ def of_node():
 
 
 def of_rust():
-    crate = tar({"thing-1.0.0/Cargo.toml":
+    packed = tar({"thing-1.0.0/Cargo.toml":
                  b'[package]\nname = "thing"\nversion = "1.0.0"\n',
                  "thing-1.0.0/src/lib.rs": b""})
     return {"/index/config.json": json.dumps(
                 {"dl": f"https://{HOST}/crates"}).encode(),
             "/index/th/in/thing": json.dumps({
                 "name": "thing", "vers": "1.0.0", "deps": [], "features": {},
-                "cksum": hashlib.sha256(crate).hexdigest(),
+                "cksum": hashlib.sha256(packed).hexdigest(),
                 "yanked": False}).encode(),
-            "/crates/thing/1.0.0/download": crate}
+            "/crates/thing/1.0.0/download": packed}
 
 
 def of_go():

@@ -7,6 +7,7 @@ test runs twice: started plainly, and by a caller whose own state is as odd as a
 caller's can be (`odd`), which must make no difference but where it says so.
 """
 import contextlib
+import glob
 import os
 import re
 import resource
@@ -216,6 +217,10 @@ BUNDLES = ["/etc/ssl/certs/ca-certificates.crt",
            "/etc/pki/tls/certs/ca-bundle.crt",
            "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",
            "/etc/ssl/ca-bundle.pem", "/etc/ssl/cert.pem"]
+JAVAS = ["/etc/ssl/certs/java/cacerts", "/etc/pki/java/cacerts",
+         "/etc/pki/ca-trust/extracted/java/cacerts",
+         "/usr/lib/jvm/*/lib/security/cacerts",
+         "/usr/lib/jvm/*/jre/lib/security/cacerts"]
 
 
 def expected_mounts(stockade):
@@ -278,8 +283,13 @@ def test_what_a_policy_adds(stockade, net):
             of_host = "" if "env" in name else idmapped
             expected[str(stockade.home / name)] = (
                 None, f"{of_host}nodev {extra}nosuid {access}")
+        javas = {os.path.realpath(path) for where in JAVAS
+                 for path in glob.glob(where)}
+        if javas:
+            javas.add("/etc/stockade/java.p12")
         for path in ("/etc/stockade/ca.pem", "/etc/stockade/bundle.pem",
-                     os.path.realpath(bundle)):
+                     "/etc/stockade/browser.json", os.path.realpath(bundle),
+                     *javas):
             expected[path] = ("tmpfs", "nodev nosuid ro")
         seen = mounts_of(agent.text("mountinfo"))
         assert sorted(seen) == sorted(expected)

@@ -265,7 +265,7 @@ CLIENTS = {
     "npm": ("npm", NPM, ["GET /npm/thing", "PUT /npm/mine"], ["+ mine@1.0.0"]),
     "cargo": ("cargo", CARGO, [
         "GET /index/config.json", "GET /index/th/in/thing",
-        "GET /crates/thing/1.0.0/download"], ["thing-1.0.0.crate"]),
+        "GET /crates/thing/1.0.0/download"], ["thing-1.0.0."]),
     "go": ("go", GO, ALL + [
         f"GET /go/thing.test/thing/@v/v1.0.0.{kind}"
         for kind in ("info", "mod", "zip")], ["HTTP/2.0 200", "thing@v1.0.0"]),

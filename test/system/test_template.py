@@ -26,7 +26,7 @@ LISTED = """
     fonts ImageMagick-[67] java
     java-8-openjdk java-11-openjdk java-17-openjdk java-21-openjdk
     java-25-openjdk ruby php R julia ghc maven gradle claude-code codex
-    gemini-cli opencode
+    gemini-cli opencode chromium.d
 """.split()
 LISTED_SSL = ["certs", "openssl.cnf", "ca-bundle.pem", "cert.pem"]
 WRITTEN = ["group", "hostname", "hosts", "nsswitch.conf", "passwd",
@@ -314,8 +314,11 @@ def test_the_authority_has_its_place_where_it_is_needed(stockade, net):
     seen = survey(stockade, "/etc", "/etc/stockade",
                   policy=net + "allow GET api.test/**\n")
     assert "stockade" in seen["/etc"][2]
-    for name in ("ca.pem", "bundle.pem"):
-        assert "BEGIN CERTIFICATE" in seen["/etc/stockade/" + name][1]
+    for name in ("ca.pem", "bundle.pem", "browser.json", "java.p12"):
+        text = seen["/etc/stockade/" + name][1]
+        assert name == "java.p12" or (
+            "CACertificates" if name == "browser.json" else
+            "BEGIN CERTIFICATE") in text
         # Of this run only: nothing of it is kept.
         kept = the_template(stockade) / "etc" / "stockade" / name
         assert kept.read_bytes() == b""

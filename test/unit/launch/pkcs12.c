@@ -30,10 +30,9 @@ static struct sv take(struct sv *rest, int tag)
 {
 	size_t at = 2, n = rest->n > 1 ? (uint8_t)rest->p[1] : 0;
 
-	if (rest->n < 2 || (uint8_t)rest->p[0] != tag) {
-		CHECK(!"the tag");
+	CHECK(rest->n >= 2 && (uint8_t)rest->p[0] == tag);
+	if (rest->n < 2)
 		return SV("");
-	}
 	if (n & 0x80) {
 		size_t size = n & 0x7f;
 
