@@ -333,7 +333,9 @@ def prepare(client, stockade):
                        check=True)
     if client == "java":
         (cwd / "Client.java").write_text(JAVA_SOURCE)
-        subprocess.run(["javac", "-J-XX:TieredStopAtLevel=1", "Client.java"],
+        # The second flag: no directory of its own in /tmp.
+        subprocess.run(["javac", "-J-XX:TieredStopAtLevel=1",
+                        "-J-XX:-UsePerfData", "Client.java"],
                        cwd=cwd, check=True)
     if client == "cargo":
         path = cargo(stockade)
@@ -416,21 +418,26 @@ JAVAS = """
 cd /etc/stockade
 openssl pkcs12 -in java.p12 -nokeys -nomacver -passin pass: | grep -c ^-----BEGIN
 cmp java.p12 "$(readlink -f /usr/bin/java | xargs dirname)/../lib/security/cacerts" &&
-    echo same
+    cmp java.p12 ~/sdk/lib/security/cacerts && echo same
 """
 
 
 def test_java_has_the_hosts_roots_as_well(stockade):
-    """Each certificate of the bundle, and the run's; what the agent could write
-    is left as it is."""
+    """Each certificate of the bundle, and the run's; also where a Java is by
+    PATH alone, and never where the agent can write."""
     if not all(has(stockade, what) for what in ("java", "openssl")):
         pytest.skip("a client that is not installed")
     own = stockade.cwd / "jdk/lib/security/cacerts"
-    own.parent.mkdir(parents=True)
-    own.write_text("mine")
-    policy = (f"write .\nallow * {HOST}/**\n"
+    theirs = stockade.home / "sdk/lib/security/cacerts"
+    for store in (own, theirs):
+        store.parent.mkdir(parents=True)
+        store.write_text("mine")
+    policy = (f"write .\nread ~/sdk\nallow * {HOST}/**\n"
               f"env set JAVA_HOME={own.parents[2]}\n")
-    result = stockade.sh(JAVAS + f"cat {own}", policy=policy).ok()
+    path = f"{stockade.home}/sdk/bin:{stockade.env['PATH']}"
+    result = stockade.sh(JAVAS + f"cat {own}", policy=policy,
+                         env={"PATH": path}).ok()
+    assert theirs.read_text() == "mine"
     with open("/etc/ssl/certs/ca-certificates.crt", encoding="ascii") as roots:
         n = roots.read().count("BEGIN CERTIFICATE")
     assert result.out.split() == [str(n + 1), "same", "mine"], result
