@@ -5,7 +5,7 @@ _stockade() {
 	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
 	local verb=${COMP_WORDS[1]} i
 	local statements="--read --write --show --hide --guard --cache --env --allow
-		--ask --deny --reach --secret --roots --device --publish
+		--ask --deny --reach --via --secret --roots --device --publish
 		--limit --profile --client --workspace --terminal --keep
 		--syscalls --debug --isolation"
 

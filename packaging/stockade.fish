@@ -24,7 +24,7 @@ for path in read write show hide guard cache roots
     complete -c stockade -n $takes_policy -l $path -r -F
 end
 complete -c stockade -n $takes_policy -l device -r -F -a 'gpu kvm fuse' -d 'a device of the host'
-for rule in env allow ask deny reach secret publish limit keep
+for rule in env allow ask deny reach via secret publish limit keep
     complete -c stockade -n $takes_policy -l $rule -x
 end
 complete -c stockade -n $takes_policy -l workspace -x -a 'direct overlay'

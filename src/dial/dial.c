@@ -27,6 +27,7 @@
 #include "exchange.h"
 #include "own.h"
 #include "relay_exchange.h"
+#include "tunnel.h"
 
 static struct dial dial;
 static int status;	/* of the process */
@@ -67,22 +68,34 @@ static void on_closed(struct channel *c, const struct err *e)
 	stop(e);
 }
 
-static int on_socket(struct msg *m, uint32_t conn, uint32_t id,
-		     struct sv error, struct err *e)
+static int on_socket(struct msg *m, const struct msg_SOCKET *say,
+		     struct err *e)
 {
-	struct stream *s = stream_find(conn);
+	struct stream *s = stream_find(say->conn);
+	uint32_t id = say->id;
 
-	if ((m->n_fds == 0) == (error.n == 0))
+	if ((m->n_fds == 0) == (say->error.n == 0))
 		return err_kind(e, ERR_PROTO, "malformed %s",
 				msg_name(m->kind));
 	/* The agent may have hung up meanwhile: the socket is closed. */
 	if (s && s->exchange && s->exchange->id == id)
 		exchange_socket(s->exchange,
-				m->n_fds ? steal_fd(&m->fds[0]) : -1, error);
+				m->n_fds ? steal_fd(&m->fds[0]) : -1, say);
 	else if (s && s->relay && s->relay->id == id)
 		relay_socket(s->relay,
-			     m->n_fds ? steal_fd(&m->fds[0]) : -1, error);
+			     m->n_fds ? steal_fd(&m->fds[0]) : -1, say);
 	return 0;
+}
+
+/* warden's, of a socket that the policy names. */
+static int on_local(struct msg *m, struct err *e)
+{
+	const struct msg_SOCKET say = {
+		.conn = m->LOCAL.conn, .id = m->LOCAL.id,
+		.error = m->LOCAL.error,
+	};
+
+	return on_socket(m, &say, e);
 }
 
 static int on_resolve(struct channel *c, struct msg *m, struct err *e)
@@ -91,7 +104,7 @@ static int on_resolve(struct channel *c, struct msg *m, struct err *e)
 	if (m->kind != MSG_SOCKET)
 		return err_kind(e, ERR_PROTO, "unexpected %s",
 				msg_name(m->kind));
-	return on_socket(m, m->SOCKET.conn, m->SOCKET.id, m->SOCKET.error, e);
+	return on_socket(m, &m->SOCKET, e);
 }
 
 static int on_vault(struct channel *c, struct msg *m, struct err *e)
@@ -135,7 +148,8 @@ static int start(struct msg *m, struct err *e)
 				m->n_fds);
 	if (peer(&dial.resolve, &m->fds[0], ROLE_RESOLVE, e) < 0 ||
 	    (has_vault && peer(&dial.vault, &m->fds[1], ROLE_VAULT, e) < 0) ||
-	    confine_helper(CONFINE_DIAL, e) < 0)
+	    confine_helper(CONFINE_DIAL, e) < 0 ||
+	    tunnel_init(&dial, &m->DIAL_START, e) < 0)
 		return -1;
 	dial.warden.phase = PHASE_RUN;
 	return 0;
@@ -206,8 +220,7 @@ static int on_warden(struct channel *c, struct msg *m, struct err *e)
 	else if (m->kind == MSG_RELAY)
 		failed = on_relay(&m->RELAY, e);
 	else if (m->kind == MSG_LOCAL)
-		failed = on_socket(m, m->LOCAL.conn, m->LOCAL.id,
-				   m->LOCAL.error, e);
+		failed = on_local(m, e);
 	else if (m->kind == MSG_ALLOWANCE)
 		failed = on_allowance(&m->ALLOWANCE, e);
 	else

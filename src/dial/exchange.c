@@ -8,6 +8,7 @@
 #include "h2_origin.h"
 #include "own.h"
 #include "transfer.h"
+#include "tunnel.h"
 
 static void transfer(struct exchange *x);
 static void take_connection(struct exchange *x);
@@ -246,7 +247,49 @@ static void handshake(struct exchange *x)
 	fail(x, 502, &e);
 }
 
-void exchange_socket(struct exchange *x, int socket_fd, struct sv error)
+/* What is written now, the origin reads. */
+static void opened(struct exchange *x)
+{
+	if (x->request.scheme == HTTP_PLAIN) {
+		on_connected(x);
+		return;
+	}
+	x->state = EXCHANGE_HANDSHAKE;
+	loop_arm(x->stream->dial->loop, &x->deadline, EXCHANGE_HANDSHAKE_MS);
+	handshake(x);
+}
+
+static void tunnel(struct exchange *x)
+{
+	struct err e = { 0 };
+
+	switch (tunnel_run(x->upstream, false, &e)) {
+	case UPSTREAM_OK:
+		opened(x);
+		return;
+	case UPSTREAM_AGAIN:
+		return;
+	case UPSTREAM_EOF:
+	case UPSTREAM_CUT:
+	case UPSTREAM_FAILED:
+		break;
+	}
+	fail(x, 502, &e);
+}
+
+/* The origin of a request over TLS proves that it has the name, so that is what
+ * the proxy may decide by; elsewhere only the address was judged. */
+static int begin_tunnel(struct exchange *x, struct sv address, struct err *e)
+{
+	bool proves = x->request.scheme == HTTP_TLS;
+
+	loop_arm(x->stream->dial->loop, &x->deadline, TUNNEL_MS);
+	return tunnel_begin(x->upstream,
+			    proves ? (struct sv){ 0 } : address, e);
+}
+
+void exchange_socket(struct exchange *x, int socket_fd,
+		     const struct msg_SOCKET *m)
 {
 	auto_fd int fd = socket_fd;
 	struct dial *d = x->stream->dial;
@@ -256,8 +299,8 @@ void exchange_socket(struct exchange *x, int socket_fd, struct sv error)
 		return;
 	if (fd < 0) {
 		(void)err_kind(&e, ERR_DENIED, "cannot reach %.*s: %.*s",
-			       SV_FMT(x->request.host), SV_FMT(error));
-		fail(x, sv_find_sv(error, SV("timed out")) < error.n ?
+			       SV_FMT(x->request.host), SV_FMT(m->error));
+		fail(x, sv_find_sv(m->error, SV("timed out")) < m->error.n ?
 			     504 : 502, &e);
 		return;
 	}
@@ -267,13 +310,11 @@ void exchange_socket(struct exchange *x, int socket_fd, struct sv error)
 		return;
 	}
 	(void)steal_fd(&fd);
-	if (x->request.scheme == HTTP_PLAIN) {
-		on_connected(x);
-		return;
-	}
-	x->state = EXCHANGE_HANDSHAKE;
-	loop_arm(d->loop, &x->deadline, EXCHANGE_HANDSHAKE_MS);
-	handshake(x);
+	x->state = EXCHANGE_TUNNEL;
+	if (m->proxied && begin_tunnel(x, m->address, &e) < 0)
+		fail(x, 502, &e);
+	else
+		tunnel(x);
 }
 
 /* May the request be sent again, without being carried out twice? */
@@ -336,7 +377,9 @@ static void transfer(struct exchange *x)
 
 void exchange_resume(struct exchange *x)
 {
-	if (x->state == EXCHANGE_HANDSHAKE)
+	if (x->state == EXCHANGE_TUNNEL)
+		tunnel(x);
+	else if (x->state == EXCHANGE_HANDSHAKE)
 		handshake(x);
 	else if (x->state == EXCHANGE_TRANSFER)
 		transfer(x);
@@ -356,6 +399,7 @@ static void on_deadline(struct timer *t)
 		       x->state == EXCHANGE_QUEUED ?
 		       "waiting for one of the connections to" :
 		       x->state == EXCHANGE_CONNECTING ? "connecting to" :
+		       x->state == EXCHANGE_TUNNEL ? "the proxy's answer for" :
 		       x->state == EXCHANGE_HANDSHAKE ? "TLS to" :
 		       "the credential for", SV_FMT(x->request.host));
 	fail(x, 504, &e);

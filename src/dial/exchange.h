@@ -4,6 +4,7 @@
  *
  *	QUEUED		as many connections as there may be are at work
  *	CONNECTING	NEED is with warden; resolve will send the socket
+ *	TUNNEL		the socket is a proxy's, which connects (tunnel.h)
  *	HANDSHAKE	TLS, until the certificate is verified for the host
  *	LEASING		only then credentials are asked for, if any
  *	TRANSFER	the request goes out, the response comes in
@@ -44,6 +45,7 @@ enum {
 enum exchange_state {
 	EXCHANGE_QUEUED = 1,
 	EXCHANGE_CONNECTING,
+	EXCHANGE_TUNNEL,
 	EXCHANGE_HANDSHAKE,
 	EXCHANGE_LEASING,
 	EXCHANGE_TRANSFER,
@@ -81,7 +83,7 @@ struct exchange {
 /* The stream is idle.  Ends by itself. */
 void exchange_begin(struct stream *s, const struct msg_EXCHANGE *m);
 /* resolve's answer; takes fd (-1 with an error). */
-void exchange_socket(struct exchange *x, int fd, struct sv error);
+void exchange_socket(struct exchange *x, int fd, const struct msg_SOCKET *m);
 /* The agent's body. */
 void exchange_body(struct exchange *x, struct sv data);
 void exchange_body_end(struct exchange *x);

@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 
 #include "own.h"
+#include "tunnel.h"
 
 enum {
 	CONNECT_MS = 60000,		/* resolve gives up long before */
@@ -195,10 +196,38 @@ static void run(struct relay *r)
 	channel_pause(&s->edge, writes || r->ended);
 }
 
+/* The origin is at the other end of the socket. */
+static void opened(struct relay *r)
+{
+	const struct msg m = { .kind = MSG_RESPONSE, .RESPONSE = {
+		.id = r->id, .status = 200, .body = HTTP_BODY_CLOSE } };
+	struct err e = { 0 };
+
+	loop_disarm(r->stream->dial->loop, &r->deadline);
+	r->connected = true;
+	if (channel_send(&r->stream->edge, &m, &e) < 0)
+		fail(r, 502, &e);
+	else
+		run(r);
+}
+
+static void tunnel(struct relay *r)
+{
+	struct err e = { 0 };
+	enum upstream_status s = tunnel_run(&r->upstream, true, &e);
+
+	if (s == UPSTREAM_OK)
+		opened(r);
+	else if (s != UPSTREAM_AGAIN)
+		fail(r, 502, &e);
+}
+
 void relay_resume(struct relay *r)
 {
 	if (r->connected)
 		run(r);
+	else if (upstream_is_open(&r->upstream))
+		tunnel(r);
 }
 
 void relay_message(struct relay *r, const struct msg *m)
@@ -216,44 +245,33 @@ void relay_message(struct relay *r, const struct msg *m)
 	relay_resume(r);
 }
 
-static int open_origin(struct relay *r, int fd, struct err *e)
+void relay_socket(struct relay *r, int socket_fd, const struct msg_SOCKET *m)
 {
 	const struct http_request to = {
 		.scheme = HTTP_PLAIN, .host = sv_str(r->host), .port = r->port,
 	};
-	const struct msg m = { .kind = MSG_RESPONSE, .RESPONSE = {
-		.id = r->id, .status = 200, .body = HTTP_BODY_CLOSE } };
-
-	if (upstream_open(&r->upstream, r->stream->dial->loop, fd, &to,
-			  e) < 0)
-		return -1;
-	r->connected = true;
-	return channel_send(&r->stream->edge, &m, e);
-}
-
-void relay_socket(struct relay *r, int socket_fd, struct sv error)
-{
+	struct upstream *u = &r->upstream;
 	auto_fd int fd = socket_fd;
 	struct err e = { 0 };
 
-	if (r->connected)
+	if (upstream_is_open(u))
 		return;
-	loop_disarm(r->stream->dial->loop, &r->deadline);
 	if (fd < 0) {
 		(void)err_kind(&e, ERR_DENIED, "cannot reach %s: %.*s",
-			       r->host, SV_FMT(error));
-		fail(r, sv_find_sv(error, SV("timed out")) < error.n ?
+			       r->host, SV_FMT(m->error));
+		fail(r, sv_find_sv(m->error, SV("timed out")) < m->error.n ?
 			     504 : 502, &e);
 		return;
 	}
-	if (open_origin(r, fd, &e) < 0) {
-		if (r->connected)
-			(void)steal_fd(&fd);
+	if (upstream_open(u, r->stream->dial->loop, fd, &to, &e) < 0) {
 		fail(r, 502, &e);
 		return;
 	}
 	(void)steal_fd(&fd);
-	run(r);
+	if (m->proxied && tunnel_begin(u, m->address, &e) < 0)
+		fail(r, 502, &e);
+	else
+		tunnel(r);
 }
 
 static void on_upstream(struct upstream *u)

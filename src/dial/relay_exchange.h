@@ -4,6 +4,7 @@
  * which nobody reads.
  *
  *	connecting	NEED is with warden; resolve will send the socket
+ *	in between	the socket is open, and a proxy's, which connects
  *	connected	RESPONSE was sent; BODY goes out, CHUNK comes in
  *
  * There is no TLS of ours and never a credential.  Each direction ends by
@@ -43,7 +44,7 @@ struct relay {
 /* The stream is new.  Ends by itself. */
 void relay_begin(struct stream *s, const struct msg_RELAY *m);
 /* resolve's answer; takes fd (-1 with an error). */
-void relay_socket(struct relay *r, int fd, struct sv error);
+void relay_socket(struct relay *r, int fd, const struct msg_SOCKET *m);
 /* BODY or BODY_END. */
 void relay_message(struct relay *r, const struct msg *m);
 /* One of the two sides may be ready to move bytes. */

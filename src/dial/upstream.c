@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 
 #include "own.h"
+#include "tunnel.h"
 
 static void on_ready(struct watch *w, uint32_t events);
 
@@ -19,6 +20,7 @@ int upstream_open(struct upstream *u, struct loop *l, int fd,
 	u->loop = l;
 	u->fd = fd;
 	u->tls = NULL;
+	u->tunnel = NULL;
 	u->scheme = to->scheme;
 	u->port = to->port;
 	memcpy(u->host, to->host.p, to->host.n);
@@ -36,6 +38,8 @@ void upstream_close(struct upstream *u)
 	loop_forget(u->loop, &u->watch);
 	tls_free(u->tls);
 	u->tls = NULL;
+	tunnel_free(u->tunnel);
+	u->tunnel = NULL;
 	close_fd(&u->fd);
 	u->loop = NULL;
 }

@@ -23,11 +23,14 @@ enum upstream_status {
 	UPSTREAM_CUT,		/* an end that may have lost something */
 };
 
+struct tunnel;
+
 struct upstream {
 	struct loop *loop;	/* NULL while closed */
 	int fd;			/* owned */
 	struct watch watch;	/* of fd; not watched after a hang-up that
 				   nobody is interested in */
+	struct tunnel *tunnel;	/* owned; while a proxy connects (tunnel.h) */
 	struct tls *tls;	/* NULL for plain HTTP */
 	enum http_scheme scheme;
 	char host[HTTP_HOST_MAX + 1];

@@ -14,6 +14,7 @@
 #include "parse.h"
 #include "statement.h"
 #include "text_form.h"
+#include "words.h"
 
 enum { PAIRS_MAX = 1024 };
 
@@ -407,7 +408,7 @@ int policy_check(struct policy *p, struct err *e)
 	if (check_env(p, e) < 0 || check_reaches(p, e) < 0 ||
 	    check_caches(p, e) < 0 || check_keep(p, e) < 0 ||
 	    check_limits(p, e) < 0 || check_budgets(p, e) < 0 ||
-	    relays_check(p, e) < 0)
+	    relays_check(p, e) < 0 || via_check(p, e) < 0)
 		return -1;
 	return check_secrets(p, e);
 }

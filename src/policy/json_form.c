@@ -126,21 +126,45 @@ static void put_publish(struct json *j, const struct publish_rule *r)
 	close_statement(j, &r->origin);
 }
 
-static void put_source(struct json *j, const struct secret_rule *r)
+static void put_source(struct json *j, enum secret_source source,
+		       struct sv arg)
 {
-	switch (r->source) {
+	switch (source) {
 	case SECRET_ENV:
 		json_put_str(j, "from", "env");
 		break;
 	case SECRET_FILE:
 		json_put_str(j, "from", "file");
-		put_path(j, "source", r->source_arg, false);
+		put_path(j, "source", arg, false);
 		break;
 	case SECRET_COMMAND:
 		json_put_str(j, "from", "command");
-		json_put_sv(j, "source", r->source_arg);
+		json_put_sv(j, "source", arg);
 		break;
 	}
+}
+
+static void put_proxy(struct json *j, const struct proxy_rule *r)
+{
+	bool six = sv_find(r->host, ':') < r->host.n;
+	auto_buf struct buf url = buf_new(512);
+
+	if (r->text.n == 0)
+		return;
+	json_open(j, '{');
+	buf_printf(&url, six ? "http://[%.*s]:%u" : "http://%.*s:%u",
+		   SV_FMT(r->host), r->port);
+	if (r->host.n)
+		json_put_sv(j, "url", buf_sv(&url));
+	if (r->by_name)
+		json_put_bool(j, "by_name", true);
+	if (r->user.n) {
+		json_put_sv(j, "user", r->user);
+		put_source(j, r->source, r->source_arg);
+		if (r->source == SECRET_ENV)
+			json_put_sv(j, "source", r->source_arg);
+	}
+	close_statement(j, &r->origin);
 }
 
 static void put_secret(struct json *j, const struct secret_rule *r)
@@ -148,7 +172,7 @@ static void put_secret(struct json *j, const struct secret_rule *r)
 	json_open(j, '{');
 	json_put_sv(j, "name", r->name);
 	put_optional(j, r->optional);
-	put_source(j, r);
+	put_source(j, r->source, r->source_arg);
 	json_key(j, "for");
 	json_open(j, '[');
 	for (size_t i = 0; i < r->scopes_n; i++) {
@@ -254,6 +278,10 @@ void policy_json(const struct policy *p, struct buf *out)
 	PUT_ARRAY(&j, "rules", p->rules, p->rules_n, put_rule);
 	PUT_ARRAY(&j, "relays", p->relays, p->relays_n, put_relay);
 	PUT_ARRAY(&j, "reach", p->reaches, p->reaches_n, put_reach);
+	json_key(&j, "proxy");
+	json_open(&j, '[');
+	put_proxy(&j, &p->proxy);
+	json_close(&j, ']');
 	PUT_ARRAY(&j, "roots", p->roots, p->roots_n, put_roots);
 	PUT_ARRAY(&j, "secrets", p->secrets, p->secrets_n, put_secret);
 	PUT_ARRAY(&j, "devices", p->devices, p->devices_n, put_device);

@@ -114,6 +114,19 @@ struct secret_rule {
 	struct sv text;
 };
 
+/* via proxy [URL] [by name] [login USER from SOURCE] */
+struct proxy_rule {
+	struct sv host;		/* lower case, or a bare address; .n is 0: the
+				   environment says */
+	uint16_t port;
+	bool by_name;		/* the proxy looks names up, nobody here does */
+	struct sv user;		/* .n is 0: without a login */
+	enum secret_source source;
+	struct sv source_arg;	/* as in struct secret_rule */
+	struct origin origin;
+	struct sv text;		/* .n is 0: there is no such statement */
+};
+
 struct roots_rule {
 	struct sv path;
 	bool optional;
@@ -217,6 +230,7 @@ struct policy {
 	size_t relays_n, relays_cap;
 	struct reach *reaches;
 	size_t reaches_n, reaches_cap;
+	struct proxy_rule proxy;
 	struct secret_rule *secrets;
 	size_t secrets_n, secrets_cap;
 	struct roots_rule *roots;

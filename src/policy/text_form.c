@@ -368,6 +368,8 @@ void policy_print(const struct policy *p, struct buf *out, bool origins)
 	PUT_LINES(p->rules, p->rules_n);
 	PUT_LINES(p->relays, p->relays_n);
 	PUT_LINES(p->reaches, p->reaches_n);
+	if (p->proxy.text.n)
+		put_line(out, p->proxy.text, &p->proxy.origin, origins);
 	PUT_LINES(p->roots, p->roots_n);
 	PUT_LINES(p->secrets, p->secrets_n);
 	PUT_LINES(p->devices, p->devices_n);

@@ -26,6 +26,8 @@ static const struct word_info table[] = {
 	{ SV("deny"), word_deny, RULE_FORM, false },
 	{ SV("reach"), word_reach, "NAME[:PORT] via ADDRESS:PORT | unix:PATH",
 	  false },
+	{ SV("via"), word_via,
+	  "proxy [http://HOST:PORT] [by name] [login USER from SOURCE]", false },
 	{ SV("secret"), word_secret,
 	  "NAME from SOURCE for HOST[,HOST...] as FORM [add]", true },
 	{ SV("roots"), word_roots, "PATH...", true },
@@ -39,7 +41,6 @@ static const struct word_info table[] = {
 	{ SV("syscalls"), word_syscalls, "strict | FILE", true },
 	{ SV("debug"), word_debug, "on", false },
 	{ SV("nest"), NULL, NULL, false },
-	{ SV("via"), NULL, NULL, false },
 	{ { 0 }, NULL, NULL, false },
 };
 

@@ -3,7 +3,7 @@
  * The words of the language: what stands behind each, and what it adds to a
  * policy.  words.c has the table, one file for each family of words the rest:
  * word_grant.c, word_host.c, word_profile.c, word_relay.c, word_rule.c,
- * word_secret.c, word_limit.c, word_run.c.
+ * word_secret.c, word_via.c, word_limit.c, word_run.c.
  */
 #ifndef POLICY_WORDS_H
 #define POLICY_WORDS_H
@@ -36,7 +36,9 @@ word_parser word_allow, word_ask, word_deny, word_reach;
 bool words_is_relay(struct sv v);
 must_check int word_relay(const struct statement *s, enum verdict effect,
 			  struct policy *p, struct err *e);
-word_parser word_secret;
+word_parser word_secret, word_via;
+/* What only all statements together tell of `via`. */
+must_check int via_check(const struct policy *p, struct err *e);
 word_parser word_device, word_publish;
 word_parser word_socket;	/* of word_reach */
 /* The path in unix:PATH. */

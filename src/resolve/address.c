@@ -287,6 +287,13 @@ enum address_kind address_judge(const struct address *a,
 	return outer;
 }
 
+bool address_may_be_proxy(enum address_kind kind)
+{
+	return kind == ADDRESS_PUBLIC || kind == ADDRESS_LOOPBACK ||
+	       kind == ADDRESS_PRIVATE || kind == ADDRESS_SHARED ||
+	       kind == ADDRESS_OWN;
+}
+
 const char *address_kind_name(enum address_kind kind)
 {
 	switch (kind) {

@@ -55,6 +55,9 @@ const char *address_text(const struct address *a, char ret[ADDRESS_TEXT]);
 /* own: the addresses on this host's interfaces. */
 enum address_kind address_judge(const struct address *a,
 				const struct addresses *own);
+/* Where a proxy can be that a person has named: also on this machine, and in its
+ * network; never a cloud's metadata service. */
+bool address_may_be_proxy(enum address_kind kind);
 /* "private", "link-local", ... */
 const char *address_kind_name(enum address_kind kind);
 

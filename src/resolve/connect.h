@@ -16,13 +16,19 @@
 
 enum { CONNECTS_MAX = 4096 };
 
-/*
- * How a CONNECT ended; called once for each, possibly from connect_start().
- * fd is borrowed, or -1 and the reason; address is what was dialled.
- */
+/* How a CONNECT ended. */
+struct connect_end {
+	uint32_t conn, id;
+	int fd;			/* borrowed, or -1 and the reason */
+	const char *error;
+	const char *address;	/* of the origin: dialled, or for the proxy to
+				   dial; "" where that looks the name up */
+	const char *proxy;	/* its address; "" without one */
+};
+
+/* Called once for each CONNECT, possibly from connect_start(). */
 struct connect_sink {
-	void (*finished)(uint32_t conn, uint32_t id, int fd,
-			 const char *address, const char *error);
+	void (*finished)(const struct connect_end *end);
 };
 
 void connect_start(struct loop *l, const struct msg_CONNECT *m,

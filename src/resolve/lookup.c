@@ -23,6 +23,7 @@
 struct lookup_task {
 	struct lookup_task *next;
 	struct lookup *owner;
+	bool trusted;
 	char host[256];
 	struct addresses found;		/* those that may be dialled */
 	char error[LOOKUP_ERROR];
@@ -82,8 +83,8 @@ static int read_own(struct addresses *ret)
 	return complete;
 }
 
-static void keep_public(struct lookup_task *t, const struct addrinfo *list,
-			const struct addresses *own)
+static void keep_good(struct lookup_task *t, const struct addrinfo *list,
+		      const struct addresses *own)
 {
 	char text[ADDRESS_TEXT];
 
@@ -91,9 +92,12 @@ static void keep_public(struct lookup_task *t, const struct addrinfo *list,
 		struct address a = address_of(ai->ai_addr);
 		enum address_kind kind = address_judge(&a, own);
 
-		if (kind == ADDRESS_PUBLIC && t->found.n < ADDRESSES_MAX)
+		bool good = t->trusted ? address_may_be_proxy(kind) :
+					 kind == ADDRESS_PUBLIC;
+
+		if (good && t->found.n < ADDRESSES_MAX)
 			t->found.v[t->found.n++] = a;
-		else if (kind != ADDRESS_PUBLIC && t->error[0] == 0)
+		else if (!good && t->error[0] == 0)
 			(void)snprintf(t->error, sizeof t->error,
 				       "resolves only to forbidden addresses"
 				       " (%s: %s)", address_text(&a, text),
@@ -137,7 +141,7 @@ static void look_up(struct lookup_task *t)
 		(void)snprintf(t->error, sizeof t->error,
 			       "this host's addresses cannot be read");
 	else
-		keep_public(t, list, &own);
+		keep_good(t, list, &own);
 	freeaddrinfo(list);
 }
 
@@ -261,6 +265,7 @@ int lookup_start(struct lookup *l, struct sv host, struct err *e)
 	if (!t)
 		return err_sys(e, "allocate a lookup");
 	memcpy(t->host, host.p, host.n);
+	t->trusted = l->trusted;
 	t->owner = l;
 	l->deadline.fired = on_deadline;
 	(void)pthread_mutex_lock(&lock);

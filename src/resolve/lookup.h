@@ -24,6 +24,9 @@ enum {
 struct lookup_task;
 
 struct lookup {
+	/* The name is a proxy's, which a person has named: every address but
+	 * those that are nobody's is good.  Set by the caller, or false. */
+	bool trusted;
 	struct timer deadline;		/* private to lookup.c */
 	struct lookup_task *task;	/* NULL when idle */
 	/*

@@ -45,18 +45,19 @@ static void send_or_stop(struct channel *to, const struct msg *m)
 		stop(&e);
 }
 
-static void on_finished(uint32_t conn, uint32_t id, int fd,
-			const char *address, const char *error)
+static void on_finished(const struct connect_end *end)
 {
+	struct sv address = sv_str(end->address), error = sv_str(end->error);
 	struct msg socket = { .kind = MSG_SOCKET, .SOCKET = {
-		.conn = conn, .id = id, .error = sv_str(error) } };
+		.conn = end->conn, .id = end->id, .error = error,
+		.proxied = end->proxy[0] != 0, .address = address } };
 	struct msg connected = { .kind = MSG_CONNECTED, .CONNECTED = {
-		.conn = conn, .id = id, .address = sv_str(address),
-		.error = sv_str(error) } };
+		.conn = end->conn, .id = end->id, .address = address,
+		.error = error, .proxy = sv_str(end->proxy) } };
 
-	if (fd >= 0) {
+	if (end->fd >= 0) {
 		socket.n_fds = 1;
-		socket.fds[0] = fd;
+		socket.fds[0] = end->fd;
 	}
 	/* The record first: what is used has been reported. */
 	send_or_stop(&warden, &connected);

@@ -25,6 +25,9 @@ struct credential {
 struct credential_set {
 	struct credential *v;	/* owned */
 	size_t n;
+	/* Of the proxy, which no request names: its number is n. */
+	struct credential login;
+	bool has_login;
 	/* The values that came from the environment, for redacting what will be
 	 * recorded of the command line, until credential_set_forget(). */
 	struct buf values;
@@ -37,6 +40,13 @@ struct credential_set {
  */
 must_check int credential_set_init(struct credential_set *s,
 				   const struct policy *p, struct err *e);
+/*
+ * One more, that rule says the source of: the password for the proxy.  known is
+ * it when the environment's URL had it, else empty.
+ */
+must_check int credential_set_login(struct credential_set *s,
+				    const struct secret_rule *rule,
+				    struct sv known, struct err *e);
 void credential_set_fini(struct credential_set *s);
 
 /* Wipes the values: before this process is cloned, whose copies live on. */

@@ -45,9 +45,33 @@ static int absent(struct credential *c, struct err *e, const char *what)
 		c->absent = true;
 		return 0;
 	}
+	/* A proxy's is not optional. */
+	if (rule->scopes_n == 0)
+		return err_kind(e, ERR_POLICY, "the password: %s", what);
 	return err_kind(e, ERR_POLICY, "secret %.*s: %s (write `secret? %.*s` "
 			"if it may be missing)", SV_FMT(rule->name), what,
 			SV_FMT(rule->name));
+}
+
+/* The read end of a pipe that holds the value. */
+static int open_value(struct credential *c, struct sv value, struct err *e)
+{
+	auto_fd int read_fd = -1, write_fd = -1;
+	int pair[2];
+
+	if (value.n > SOURCE_VALUE_MAX)
+		return err_kind(e, ERR_LIMIT, "secret %.*s is longer than %d "
+				"bytes", SV_FMT(c->rule->name),
+				SOURCE_VALUE_MAX);
+	/* A pipe holds 64 KiB: the write cannot block. */
+	if (pipe2(pair, O_CLOEXEC) < 0)
+		return err_sys(e, "pipe");
+	read_fd = pair[0];
+	write_fd = pair[1];
+	if (io_write_all(write_fd, value, e) < 0)
+		return -1;
+	c->source_fd = steal_fd(&read_fd);
+	return 0;
 }
 
 /*
@@ -57,25 +81,13 @@ static int absent(struct credential *c, struct err *e, const char *what)
 static int open_environment(struct credential_set *s, struct credential *c,
 			    const char *name, struct err *e)
 {
-	char *value = secure_getenv(name);
-	auto_fd int read_fd = -1, write_fd = -1;
-	size_t n = value ? strlen(value) : 0;
-	int pair[2];
+	struct sv value = sv_str(secure_getenv(name));
 
-	if (n == 0)
+	if (value.n == 0)
 		return absent(c, e, "the variable is not set");
-	if (n > SOURCE_VALUE_MAX)
-		return err_kind(e, ERR_LIMIT, "secret %s is longer than %d "
-				"bytes", name, SOURCE_VALUE_MAX);
-	/* A pipe holds 64 KiB: the write cannot block. */
-	if (pipe2(pair, O_CLOEXEC) < 0)
-		return err_sys(e, "pipe");
-	read_fd = pair[0];
-	write_fd = pair[1];
-	if (io_write_all(write_fd, sv_of(value, n), e) < 0)
+	if (open_value(c, value, e) < 0)
 		return -1;
-	buf_put_sv(&s->values, sv_of(value, n));
-	c->source_fd = steal_fd(&read_fd);
+	buf_put_sv(&s->values, value);
 	return 0;
 }
 
@@ -175,19 +187,23 @@ static bool variable_of(const struct secret_rule *rule, char ret[256])
 	return true;
 }
 
+static void wipe_variable(const struct secret_rule *rule)
+{
+	char name[256], *value;
+
+	if (!variable_of(rule, name))
+		return;
+	value = secure_getenv(name);
+	if (value)
+		explicit_bzero(value, strlen(value));
+	(void)unsetenv(name);
+}
+
 /* After the commands were started: they may need the variables. */
 static void wipe_environment(const struct policy *p)
 {
-	for (size_t i = 0; i < p->secrets_n; i++) {
-		char name[256], *value;
-
-		if (!variable_of(&p->secrets[i], name))
-			continue;
-		value = secure_getenv(name);
-		if (value)
-			explicit_bzero(value, strlen(value));
-		(void)unsetenv(name);
-	}
+	for (size_t i = 0; i < p->secrets_n; i++)
+		wipe_variable(&p->secrets[i]);
 }
 
 /* At once, because a buffer that grows leaves copies of its content. */
@@ -227,6 +243,20 @@ int credential_set_init(struct credential_set *s, const struct policy *p,
 	return buf_check(&s->values, "the secrets", e);
 }
 
+int credential_set_login(struct credential_set *s,
+			 const struct secret_rule *rule, struct sv known,
+			 struct err *e)
+{
+	s->login = (struct credential){ .rule = rule, .source_fd = -1 };
+	s->has_login = true;
+	if (known.n)
+		return open_value(&s->login, known, e);
+	if (open_source(s, &s->login, e) < 0)
+		return -1;
+	wipe_variable(rule);
+	return buf_check(&s->values, "the secrets", e);
+}
+
 void credential_set_forget(struct credential_set *s)
 {
 	buf_wipe(&s->values);
@@ -248,38 +278,46 @@ static bool await_command(struct credential *c, int *ret_status)
 	return got == pid;
 }
 
+static int settle(struct credential *c, struct err *e)
+{
+	int status = 0;
+
+	if (c->command_pid == 0)
+		return 0;
+	if (!await_command(c, &status))
+		return err_kind(e, ERR_POLICY, "secret %.*s: its command goes "
+				"on after its output", SV_FMT(c->rule->name));
+	if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+		return err_kind(e, ERR_POLICY, "secret %.*s: its command "
+				"failed with status %d", SV_FMT(c->rule->name),
+				WIFEXITED(status) ? WEXITSTATUS(status) :
+						    128 + WTERMSIG(status));
+	return 0;
+}
+
 int credential_set_settle(struct credential_set *s, struct err *e)
 {
-	for (size_t i = 0; i < s->n; i++) {
-		struct credential *c = &s->v[i];
-		int status = 0;
+	for (size_t i = 0; i < s->n; i++)
+		if (settle(&s->v[i], e) < 0)
+			return -1;
+	return s->has_login ? settle(&s->login, e) : 0;
+}
 
-		if (c->command_pid == 0)
-			continue;
-		if (!await_command(c, &status))
-			return err_kind(e, ERR_POLICY, "secret %.*s: its "
-					"command goes on after its output",
-					SV_FMT(c->rule->name));
-		if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
-			return err_kind(e, ERR_POLICY, "secret %.*s: its "
-					"command failed with status %d",
-					SV_FMT(c->rule->name),
-					WIFEXITED(status) ?
-						WEXITSTATUS(status) :
-						128 + WTERMSIG(status));
-	}
-	return 0;
+static void credential_fini(struct credential *c)
+{
+	close_fd(&c->source_fd);
+	if (!c->command_pid)
+		return;
+	(void)kill(c->command_pid, SIGKILL);
+	(void)waitpid(c->command_pid, NULL, 0);
 }
 
 void credential_set_fini(struct credential_set *s)
 {
-	for (size_t i = 0; i < s->n; i++) {
-		close_fd(&s->v[i].source_fd);
-		if (s->v[i].command_pid) {
-			(void)kill(s->v[i].command_pid, SIGKILL);
-			(void)waitpid(s->v[i].command_pid, NULL, 0);
-		}
-	}
+	for (size_t i = 0; i < s->n; i++)
+		credential_fini(&s->v[i]);
+	if (s->has_login)
+		credential_fini(&s->login);
 	free(s->v);
 	buf_wipe(&s->values);
 	*s = (struct credential_set){ 0 };

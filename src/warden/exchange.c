@@ -198,6 +198,8 @@ static int on_need(struct warden *w, const struct msg_NEED *m, struct err *e)
 		.port = c->port,
 		.via = reach ? reach->via : (struct sv){ 0 },
 	};
+	if (!reach)
+		proxy_put_connect(&w->proxy, &out.CONNECT);
 	return channel_send(&w->resolve.channel, &out, e);
 }
 

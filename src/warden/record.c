@@ -206,6 +206,8 @@ int record_connected(struct warden *w, const struct msg_CONNECTED *m,
 	}
 	if (m->address.n)
 		put_bounded(j, "address", m->address);
+	if (m->proxy.n)
+		put_bounded(j, "proxy", m->proxy);
 	return trail_commit(w->trail, e);
 }
 

@@ -82,36 +82,43 @@ void warden_fault(struct warden *w, const char *who, const struct err *e)
 		w->failed(w);
 }
 
+static int send_source(struct warden *w, struct credential *c, size_t number,
+		       struct err *e)
+{
+	struct msg out = { .kind = MSG_SOURCE, .n_fds = 1 };
+
+	if (c->absent)
+		return 0;
+	out.SOURCE.secret = (uint32_t)number;
+	out.SOURCE.name = sv_head(c->rule->name, 128);
+	out.fds[0] = c->source_fd;
+	if (channel_send(&w->vault.channel, &out, e) < 0)
+		return -1;
+	close_fd(&c->source_fd);
+	return 0;
+}
+
 static int start_vault(struct warden *w, struct err *e)
 {
 	struct msg out = { .kind = MSG_VAULT_START };
-	uint32_t sources = 0;
+	struct credential_set *s = &w->credentials;
+	uint32_t sources = s->has_login ? 1 : 0;
 
 	w->vault.channel.message = warden_on_vault;
 	w->vault.channel.closed = vault_closed;
 	if (helper_start(&w->vault, w->loop, e) < 0)
 		return -1;
-	for (size_t i = 0; i < w->credentials.n; i++)
-		sources += w->credentials.v[i].absent ? 0 : 1;
+	for (size_t i = 0; i < s->n; i++)
+		sources += s->v[i].absent ? 0 : 1;
 	out.VAULT_START = (struct msg_VAULT_START){
 		.want_ca = w->intercept, .sources = sources,
 	};
 	if (channel_send(&w->vault.channel, &out, e) < 0)
 		return -1;
-	for (size_t i = 0; i < w->credentials.n; i++) {
-		struct credential *c = &w->credentials.v[i];
-
-		if (c->absent)
-			continue;
-		out = (struct msg){ .kind = MSG_SOURCE, .n_fds = 1 };
-		out.SOURCE.secret = (uint32_t)i;
-		out.SOURCE.name = sv_head(c->rule->name, 128);
-		out.fds[0] = c->source_fd;
-		if (channel_send(&w->vault.channel, &out, e) < 0)
+	for (size_t i = 0; i < s->n; i++)
+		if (send_source(w, &s->v[i], i, e) < 0)
 			return -1;
-		close_fd(&c->source_fd);
-	}
-	return 0;
+	return s->has_login ? send_source(w, &s->login, s->n, e) : 0;
 }
 
 /* Most start with the first request; that one of them is not there should be
@@ -139,13 +146,17 @@ int warden_init(struct warden *w, struct loop *l, const struct policy *p,
 		.listener_fd = -1, .dns_fd = -1,
 		.intercept = policy_needs_tls(p), .ca_pem = buf_new(16384),
 	};
-	if (budgets_init(&w->budgets, p, e) < 0 ||
+	/* The environment is read before it is wiped of secrets. */
+	if (proxy_init(&w->proxy, &p->proxy, e) < 0 ||
+	    budgets_init(&w->budgets, p, e) < 0 ||
 	    credential_set_init(&w->credentials, p, e) < 0 ||
+	    proxy_give_login(&w->proxy, &w->credentials, e) < 0 ||
 	    roots_check(p, e) < 0)
 		return -1;
 	if (p->rules_n && check_helpers(e) < 0)
 		return -1;
-	if (!w->intercept && w->credentials.n == 0)
+	if (!w->intercept && w->credentials.n == 0 &&
+	    !w->credentials.has_login)
 		return 0;
 	return start_vault(w, e);
 }
@@ -288,6 +299,7 @@ static int start_resolve(struct warden *w, int dial_fd, struct err *e)
 static int start_dial(struct warden *w, int resolve_fd, struct err *e)
 {
 	struct msg out = { .kind = MSG_DIAL_START, .n_fds = 1 };
+	char ticket[WIRE_TICKET];
 	auto_fd int vault_fd = -1;
 
 	w->dial.channel.message = warden_on_dial;
@@ -295,7 +307,9 @@ static int start_dial(struct warden *w, int resolve_fd, struct err *e)
 	if (helper_start(&w->dial, w->loop, e) < 0 || roots_send(w, e) < 0)
 		return -1;
 	out.fds[0] = resolve_fd;
-	if (w->credentials.n) {
+	if (proxy_put_start(w, ticket, &out.DIAL_START, e) < 0)
+		return -1;
+	if (w->credentials.n || w->credentials.has_login) {
 		if (pair_with_vault(w, ROLE_DIAL, &vault_fd, e) < 0)
 			return -1;
 		out.DIAL_START.has_vault = 1;
@@ -335,5 +349,6 @@ void warden_fini(struct warden *w)
 	conn_remove_all(w);
 	credential_set_fini(&w->credentials);
 	budgets_fini(&w->budgets);
+	proxy_fini(&w->proxy);
 	buf_free(&w->ca_pem);
 }

@@ -17,6 +17,7 @@
 #include "credential_set.h"
 #include "helper.h"
 #include "policy.h"
+#include "proxy.h"
 #include "trail.h"
 
 struct conn;
@@ -29,6 +30,7 @@ struct warden {
 	struct trail *trail;		/* borrowed */
 	struct credential_set credentials;
 	struct budgets budgets;
+	struct proxy proxy;		/* of the network that we are in */
 
 	struct helper edge, vault, dial, resolve;
 	bool intercept;			/* TLS is opened: vault has a CA */

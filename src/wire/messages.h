@@ -96,8 +96,11 @@ enum { WIRE_FDS_MAX = 4, WIRE_SIZE_MAX = 131072, WIRE_CHUNK_MAX = 32768,
 #define WIRE_FIELDS_VAULT_PEER(F) F(U8, role, 0)
 /* Descriptor: a file of PEM certificates that upstream TLS may trust. */
 #define WIRE_FIELDS_ROOTS(F) F(U8, required, 0)
-/* Descriptors: the socket to resolve and, with has_vault, the one to vault. */
-#define WIRE_FIELDS_DIAL_START(F) F(U8, has_vault, 0)
+/* Descriptors: the socket to resolve and, with has_vault, the one to vault.
+ * proxy is empty without one; ticket (for it) and user without a login there. */
+#define WIRE_FIELDS_DIAL_START(F)                                         \
+	F(U8, has_vault, 0) F(SV, proxy, 253) F(U16, proxy_port, 0)       \
+	F(SV, user, 128) F(SV, ticket, 16)
 /* Descriptor: the socket to dial. */
 #define WIRE_FIELDS_RESOLVE_START(F) F(U8, unused, 0)
 /* The sender cannot go on; text is for the person who started the run. */
@@ -149,16 +152,22 @@ enum { WIRE_FDS_MAX = 4, WIRE_SIZE_MAX = 131072, WIRE_CHUNK_MAX = 32768,
 	F(SV, limit, 200) F(SV, secrets, 32)
 /* dial has no living connection for this exchange. */
 #define WIRE_FIELDS_NEED(F) F(U32, conn, 0) F(U32, id, 0)
-/* via is empty, "ADDRESS:PORT" or "[ADDRESS]:PORT". */
+/* via is empty, "ADDRESS:PORT" or "[ADDRESS]:PORT".  With a proxy the connection
+ * is made to that; host is looked up and judged all the same, unless by_name. */
 #define WIRE_FIELDS_CONNECT(F)                                            \
 	F(U32, conn, 0) F(U32, id, 0) F(SV, host, 253) F(U16, port, 0)    \
-	F(SV, via, 512)
-/* error is empty when connected; address is the one that was dialled. */
+	F(SV, via, 512) F(SV, proxy, 253) F(U16, proxy_port, 0)           \
+	F(U8, by_name, 0)
+/* error is empty when connected; address is the one that was dialled.  With a
+ * proxy that one is its, and address the origin's, empty when by_name. */
 #define WIRE_FIELDS_CONNECTED(F)                                          \
-	F(U32, conn, 0) F(U32, id, 0) F(SV, address, 128) F(SV, error, 256)
-/* Descriptor: the connected socket, none with an error. */
+	F(U32, conn, 0) F(U32, id, 0) F(SV, address, 128) F(SV, error, 256) \
+	F(SV, proxy, 128)
+/* Descriptor: the connected socket, none with an error.  When proxied it is the
+ * proxy's, which is to be asked for address, or for the name when that is empty. */
 #define WIRE_FIELDS_SOCKET(F)                                             \
-	F(U32, conn, 0) F(U32, id, 0) F(SV, error, 256)
+	F(U32, conn, 0) F(U32, id, 0) F(SV, error, 256) F(U8, proxied, 0) \
+	F(SV, address, 128)
 /* The same; warden connects to those itself. */
 #define WIRE_FIELDS_LOCAL(F)                                              \
 	F(U32, conn, 0) F(U32, id, 0) F(SV, error, 256)

@@ -25,6 +25,7 @@ static const char everything[] =
 	"limit io 50M\n"
 	"limit requests 500\nlimit upload 2M for *.example.com\n"
 	"allow GET q.example.com/a?x=1&y=*&*\n"
+	"via proxy http://[::1]:3128 by name login u from env P\n"
 	"limit file-size 1M\nworkspace overlay\nterminal filter\n"
 	"keep demo\n";
 
@@ -67,6 +68,9 @@ static const struct {
 	{ "{\"version\":1,\"rules\":[1]}", "expected an object" },
 	{ "{\"version\":1,\"a\":[[[[[[[[[[1]]]]]]]]]]}", "brackets" },
 	{ RULE(""), "expected a string for \"word\"" },
+	{ "{\"version\":1,\"proxy\":[{\"source\":\"V\"}]}",
+	  "nothing here can have a" },
+	{ "{\"version\":1,\"proxy\":[{\"url\":\"by\"}]}", "`name` is missing" },
 	{ RULE("\"word\":\"permit\",\"host\":\"a.example.com\""),
 	  "not a word of the language" },
 	{ RULE("\"word\":\"allow\",\"hots\":\"a.example.com\""),
