@@ -20,6 +20,7 @@
 
 #include "conn.h"
 #include "own.h"
+#include "relay_face.h"
 
 enum { ACCEPT_BATCH = 16 };
 
@@ -64,6 +65,14 @@ static void dest_of(const struct sockaddr_in6 *sa, struct dest *ret)
 		ret->number = names_of_v6(a);
 		(void)inet_ntop(AF_INET6, a, ret->text, sizeof ret->text);
 	}
+}
+
+/* A port of the loopback that leads out has a name. */
+static void name_local(const struct edge *g, struct dest *d)
+{
+	if (relay_is_local_port(d->port) &&
+	    (strcmp(d->text, "127.0.0.1") == 0 || strcmp(d->text, "::1") == 0))
+		d->number = names_number(g->names, SV("localhost"));
 }
 
 static int where_to(int fd, struct dest *ret)
@@ -116,8 +125,10 @@ static void on_ready(struct watch *w, uint32_t events)
 			conn_retire(idle);
 		(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one,
 				 sizeof one);
-		if (where_to(fd, &dest) == 0)
-			conn_start(g, &fd, &dest);
+		if (where_to(fd, &dest) < 0)
+			continue;
+		name_local(g, &dest);
+		conn_start(g, &fd, &dest);
 	}
 }
 

@@ -17,7 +17,7 @@ enum {
 	ALERT_ACCESS_DENIED = 49, ALERT_INTERNAL_ERROR = 80,
 };
 
-/* By kind, a bit for each port. */
+/* By kind, a bit for each port; RELAY_NONE: of the loopback. */
 static uint8_t ports[RELAY_TLS + 1][65536 / 8];
 
 static const struct face relay_face;
@@ -30,7 +30,7 @@ int relay_learn(struct sv hints, struct err *e)
 		uint8_t kind = cur_u8(&c);
 		uint16_t port = cur_u16(&c);
 
-		if (kind != RELAY_TCP && kind != RELAY_TLS)
+		if (kind > RELAY_TLS)
 			c.bad = true;
 		else if (port == 0)
 			memset(ports[kind], 0xff, sizeof ports[kind]);
@@ -38,6 +38,11 @@ int relay_learn(struct sv hints, struct err *e)
 			ports[kind][port / 8] |= (uint8_t)(1U << port % 8);
 	}
 	return c.bad ? err_kind(e, ERR_PROTO, "malformed EDGE_START") : 0;
+}
+
+bool relay_is_local_port(uint16_t port)
+{
+	return ports[RELAY_NONE][port / 8] >> port % 8 & 1;
 }
 
 /* Nothing but a relay can go there: to wait for the client's first byte would

@@ -24,6 +24,8 @@
 
 /* EDGE_START's `relays`. */
 must_check int relay_learn(struct sv hints, struct err *e);
+/* That port of the loopback is captured: `localhost` is a host as others. */
+bool relay_is_local_port(uint16_t port);
 /* Is it worth to ask for that kind? */
 bool relay_may_be(const struct conn *c, enum relay_kind kind);
 /* At its start: to wait for the first byte might hang it.  May end it. */

@@ -85,7 +85,7 @@ static int host_agree(const struct h1_framing *framing, struct h1_request *h,
 			return 0;
 		return h1_refuse(why, 400, "there is no Host");
 	}
-	reason = authority_parse(framing->host, &a);
+	reason = authority_parse_for(r->host, framing->host, &a);
 	if (reason)
 		return target_refuse(why, reason);
 	if (!sv_eq(a.host, r->host))

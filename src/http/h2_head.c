@@ -156,7 +156,7 @@ static int authority_agree(struct sv raw, const struct h1_inlet *inlet,
 			   struct h1_refusal *why)
 {
 	struct authority a;
-	const char *reason = authority_parse(raw, &a);
+	const char *reason = authority_parse_for(inlet->host, raw, &a);
 
 	if (reason)
 		return h1_refuse(why, reason == target_literal ? 403 : 400,

@@ -2,6 +2,9 @@
 /* Names, ports and request targets: see target.h.  Paths are in path.c. */
 #include "target.h"
 
+#include "buf.h"
+#include "own.h"
+
 const char target_literal[] =
 	"an address stands where only a name can be decided on";
 
@@ -105,6 +108,25 @@ const char *authority_parse(struct sv raw, struct authority *ret)
 	ret->host = sv_of(ret->text, a.host.n);
 	ret->port = a.port;
 	return NULL;
+}
+
+const char *authority_parse_for(struct sv host, struct sv raw,
+				struct authority *ret)
+{
+	static const struct sv own[] = { SV("127.0.0.1"), SV("[::1]") };
+	auto_buf struct buf name = buf_new(64);
+
+	for (size_t i = 0; i < countof(own); i++) {
+		struct sv port = sv_from(raw, own[i].n);
+
+		if (!sv_eq(host, SV("localhost")) || !sv_starts(raw, own[i]) ||
+		    (port.n && port.p[0] != ':') || port.n > 6)
+			continue;
+		buf_put(&name, host);
+		buf_put(&name, port);
+		return authority_parse(buf_sv(&name), ret);
+	}
+	return authority_parse(raw, ret);
 }
 
 /* /path?query */

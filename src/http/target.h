@@ -47,6 +47,11 @@ struct authority {
 /* "name" or "name:port", as in Host or CONNECT; no userinfo. */
 must_check const char *authority_parse(struct sv raw, struct authority *ret);
 
+/* The same, for a connection to host.  When that is localhost, 127.0.0.1 and [::1]
+ * are other spellings of it: clients write what they connected to. */
+must_check const char *authority_parse_for(struct sv host, struct sv raw,
+					   struct authority *ret);
+
 /* The forms of RFC 9112, 3.2; a caller says which of them it accepts. */
 enum target_form {
 	TARGET_ORIGIN = 1,	/* /path?query */

@@ -16,6 +16,12 @@
  *		}
  *	}
  *
+ * For a port of the loopback that is captured as well, two rules follow:
+ *
+ *			meta nfproto ipv4 meta l4proto tcp
+ *				ip daddr 127.0.0.1 tcp dport LOCAL
+ *				tproxy ip to :PORT
+ *
  * A rule for each family, because the address is found at another offset.
  */
 #include "nft.h"
@@ -41,16 +47,18 @@ struct family {
 	uint8_t n;
 	uint8_t loopback[16];
 	uint8_t mask[16];
+	uint8_t localhost[16];
 	uint8_t box[16];
 };
 
 static const struct family ipv4 = {
 	.nfproto = NFPROTO_IPV4, .offset = 16, .n = 4,
-	.loopback = { 127 }, .mask = { 255 }, .box = NETLINK_BOX_IPV4,
+	.loopback = { 127 }, .mask = { 255 },
+	.localhost = { 127, 0, 0, 1 }, .box = NETLINK_BOX_IPV4,
 };
 static const struct family ipv6 = {
 	.nfproto = NFPROTO_IPV6, .offset = 24, .n = 16,
-	.loopback = { [15] = 1 },
+	.loopback = { [15] = 1 }, .localhost = { [15] = 1 },
 	.mask = { [0 ... 15] = 255 }, .box = NETLINK_BOX_IPV6,
 };
 
@@ -121,15 +129,21 @@ static void put_meta_is(struct nlmsg *b, uint32_t key, uint8_t value)
 	put_compare(b, NFT_CMP_EQ, &value, sizeof value);
 }
 
-static void put_destination(struct nlmsg *b, const struct family *f)
+static void put_payload(struct nlmsg *b, uint32_t base, uint32_t offset,
+			uint32_t n)
 {
 	struct expression x = open_expression(b, "payload");
 
 	nlmsg_be32(b, NFTA_PAYLOAD_DREG, REGISTER);
-	nlmsg_be32(b, NFTA_PAYLOAD_BASE, NFT_PAYLOAD_NETWORK_HEADER);
-	nlmsg_be32(b, NFTA_PAYLOAD_OFFSET, f->offset);
-	nlmsg_be32(b, NFTA_PAYLOAD_LEN, f->n);
+	nlmsg_be32(b, NFTA_PAYLOAD_BASE, base);
+	nlmsg_be32(b, NFTA_PAYLOAD_OFFSET, offset);
+	nlmsg_be32(b, NFTA_PAYLOAD_LEN, n);
 	close_expression(b, x);
+}
+
+static void put_destination(struct nlmsg *b, const struct family *f)
+{
+	put_payload(b, NFT_PAYLOAD_NETWORK_HEADER, f->offset, f->n);
 }
 
 static void put_mask(struct nlmsg *b, const struct family *f)
@@ -159,8 +173,9 @@ static void put_tproxy(struct nlmsg *b, const struct family *f, uint16_t port)
 	close_expression(b, x);
 }
 
-static void put_rule(struct nlmsg *b, const struct family *f, uint16_t port,
-		     uint16_t flags)
+/* A rule about TCP of that family; its expressions are left open. */
+static size_t open_rule(struct nlmsg *b, const struct family *f,
+			uint16_t flags)
 {
 	size_t expressions;
 
@@ -171,6 +186,29 @@ static void put_rule(struct nlmsg *b, const struct family *f, uint16_t port,
 	expressions = nlmsg_open(b, NFTA_RULE_EXPRESSIONS);
 	put_meta_is(b, NFT_META_NFPROTO, f->nfproto);
 	put_meta_is(b, NFT_META_L4PROTO, IPPROTO_TCP);
+	return expressions;
+}
+
+static void put_local_rule(struct nlmsg *b, const struct family *f,
+			   uint16_t local, uint16_t port, uint16_t flags)
+{
+	uint16_t wire = htons(local);
+	size_t expressions = open_rule(b, f, flags);
+
+	put_destination(b, f);
+	put_compare(b, NFT_CMP_EQ, f->localhost, f->n);
+	/* The destination port, which is there in any TCP header. */
+	put_payload(b, NFT_PAYLOAD_TRANSPORT_HEADER, 2, sizeof wire);
+	put_compare(b, NFT_CMP_EQ, &wire, sizeof wire);
+	put_tproxy(b, f, port);
+	nlmsg_close(b, expressions);
+}
+
+static void put_rule(struct nlmsg *b, const struct family *f, uint16_t port,
+		     uint16_t flags)
+{
+	size_t expressions = open_rule(b, f, flags);
+
 	put_destination(b, f);
 	put_compare(b, NFT_CMP_NEQ, f->box, f->n);
 	put_mask(b, f);
@@ -220,4 +258,17 @@ int nft_capture(uint16_t port, struct err *e)
 			       "(Linux 4.19, CONFIG_NFT_TPROXY)");
 	}
 	return err_ctx(e, "set the capturing rule");
+}
+
+int nft_capture_local(uint16_t local, uint16_t port, struct err *e)
+{
+	struct nlmsg b = { .n = 0 };
+
+	bracket(&b, NFNL_MSG_BATCH_BEGIN);
+	put_local_rule(&b, &ipv4, local, port, 0);
+	put_local_rule(&b, &ipv6, local, port, NLM_F_ACK);
+	bracket(&b, NFNL_MSG_BATCH_END);
+	if (nlmsg_talk(NETLINK_NETFILTER, &b, NULL, e) < 0)
+		return err_ctx(e, "capture port %u of the loopback", local);
+	return 0;
 }

@@ -27,5 +27,8 @@ enum { NFT_CAPTURE_PORT = 15001 };
 
 /* ERR_UNSUPP without nf_tables or its tproxy expression (4.19). */
 must_check int nft_capture(uint16_t port, struct err *e);
+/* Behind it: connections to that port of the loopback, 127.0.0.1 and ::1, go
+ * there as well, whoever listens at it. */
+must_check int nft_capture_local(uint16_t local, uint16_t port, struct err *e);
 
 #endif

@@ -97,6 +97,16 @@ static int send_sockets(const struct init *in, int tcp_fd, int dns_fd,
 				(int[]){ tcp_fd, dns_fd }, 2, e);
 }
 
+static int capture(const struct plan *p, struct err *e)
+{
+	if (nft_capture(CAPTURE_PORT, e) < 0)
+		return -1;
+	for (size_t i = 0; i < p->local_ports_n; i++)
+		if (nft_capture_local(p->local_ports[i], CAPTURE_PORT, e) < 0)
+			return -1;
+	return 0;
+}
+
 /* pid 1 is in the new namespace from here on, its thread stays outside. */
 int box_network(struct init *in, const struct step *s, struct err *e)
 {
@@ -115,7 +125,7 @@ int box_network(struct init *in, const struct step *s, struct err *e)
 	dns_fd = open_socket(SOCK_DGRAM, DNS_PORT, e);
 	if (dns_fd < 0)
 		return err_ctx(e, "the name server");
-	if (nft_capture(CAPTURE_PORT, e) < 0)
+	if (capture(in->plan, e) < 0)
 		return -1;
 	return send_sockets(in, tcp_fd, dns_fd, e);
 }

@@ -151,6 +151,24 @@ static void plan_end(struct builder *b)
 		     SV("the command"))->flags = STEP_SYSTEM;
 }
 
+static void plan_local_ports(struct builder *b, const struct policy *p)
+{
+	struct plan *plan = b->plan;
+
+	for (size_t i = 0; i < p->reaches_n; i++) {
+		uint16_t *port;
+
+		if (!sv_eq(p->reaches[i].host, SV("localhost")))
+			continue;
+		port = arena_push(b->arena, &plan->local_ports,
+				  &plan->local_ports_n, &plan->local_ports_cap);
+		if (port)
+			*port = p->reaches[i].port;
+		else
+			b->full = true;
+	}
+}
+
 /* What no plan changes. */
 static int begin(struct builder *b, const int stdio[3], const struct policy *p,
 		 struct err *e)
@@ -163,6 +181,7 @@ static int begin(struct builder *b, const int stdio[3], const struct policy *p,
 	    plan_stdio(b->plan, stdio, e) < 0 || identity_begin(b, e) < 0)
 		return -1;
 	plan_groups(b);
+	plan_local_ports(b, p);
 	add(b, STEP_SEPARATE, "mount ipc uts cgroup namespaces");
 	layers_plan(b);
 	builder_step(b, STEP_HOSTNAME, SV(HOST_NAME), SV("system"))->flags =

@@ -176,6 +176,9 @@ struct plan {
 	bool wants_ca;
 	bool wants_pty;
 	bool debug;			/* the agent may trace its own */
+	uint16_t *local_ports;		/* of the loopback inside, which lead
+					   out (`reach localhost:PORT`) */
+	size_t local_ports_n, local_ports_cap;
 	struct plan_limits limits;
 
 	/* What the host was looked at by, for who goes on looking (sentry.h);

@@ -255,6 +255,19 @@ static int check_reaches(const struct policy *p, struct err *e)
 	return 0;
 }
 
+/* What is published leads to whoever listens at the port inside: here, in a
+ * circle. */
+static int check_publishes(const struct policy *p, struct err *e)
+{
+	for (size_t i = 0; i < p->publishes_n; i++)
+		for (size_t j = 0; j < p->reaches_n; j++)
+			if (sv_eq(p->reaches[j].host, SV("localhost")) &&
+			    p->reaches[j].port == p->publishes[i].port)
+				return contradiction(QUOTED(p->reaches[j]),
+						     QUOTED(p->publishes[i]), e);
+	return 0;
+}
+
 static bool is_at_or_below(struct sv path, struct sv dir)
 {
 	return sv_starts(path, dir) && (path.n == dir.n || dir.n == 1 ||
@@ -406,6 +419,7 @@ int policy_check(struct policy *p, struct err *e)
 			"the policy has more than %d statements `syscalls`",
 			POLICY_SYSCALLS_MAX);
 	if (check_env(p, e) < 0 || check_reaches(p, e) < 0 ||
+	    check_publishes(p, e) < 0 ||
 	    check_caches(p, e) < 0 || check_keep(p, e) < 0 ||
 	    check_limits(p, e) < 0 || check_budgets(p, e) < 0 ||
 	    relays_check(p, e) < 0 || via_check(p, e) < 0)

@@ -301,8 +301,6 @@ int word_reach(const struct statement *s, struct policy *p, struct err *e)
 		return -1;
 	if (sv_starts(name->text, SV("unix:")))
 		return word_socket(s, p, e);
-	if (sv_starts(name->text, SV("localhost:")))
-		return words_refuse(s, name, e);
 	via = statement_word(s, 2, "`via`", e);
 	if (!via)
 		return -1;
@@ -318,6 +316,9 @@ int word_reach(const struct statement *s, struct policy *p, struct err *e)
 	    t.has_query)
 		return statement_error(s, name, e,
 				       "expected one name, without wildcard and path");
+	if (sv_eq(t.host, SV("localhost")) && t.port == 0)
+		return statement_error(s, name, e, "name the port that it has "
+				       "inside: localhost:PORT");
 	r.host = t.host;
 	r.port = t.port;
 	if (sv_starts(address->text, SV("unix:"))) {

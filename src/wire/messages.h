@@ -84,7 +84,8 @@ enum { WIRE_FDS_MAX = 4, WIRE_SIZE_MAX = 131072, WIRE_CHUNK_MAX = 32768,
 
 /* Descriptors: the capturing TCP listener, the DNS socket, and with
  * `intercept` the socket to vault.  Without `intercept` TLS is refused.  relays
- * are kind (U8) and port (U16, 0 for any) of every rule that OPEN may ask for. */
+ * are kind (U8) and port (U16, 0 for any) of every rule that OPEN may ask for;
+ * with kind 0 it is a port of the loopback that is captured. */
 #define WIRE_FIELDS_EDGE_START(F) F(U8, intercept, 0) F(SV, relays, 4096)
 /* `sources` SOURCE messages follow; then vault answers READY. */
 #define WIRE_FIELDS_VAULT_START(F) F(U8, want_ca, 0) F(U32, sources, 0)

@@ -111,6 +111,19 @@ static void test_authority_is_a_name_and_perhaps_a_port(void)
 	CHECK_INT(a.port, 8443);
 	CHECK(authority_parse(SV("10.0.0.1"), &a) == target_literal);
 	CHECK(authority_parse(SV("[::1]"), &a) == target_literal);
+	CHECK(!authority_parse_for(SV("localhost"), SV("127.0.0.1"), &a));
+	CHECK_SV(a.host, "localhost");
+	CHECK_INT(a.port, 0);
+	CHECK(!authority_parse_for(SV("localhost"), SV("[::1]:65535"), &a));
+	CHECK_SV(a.host, "localhost");
+	CHECK_INT(a.port, 65535);
+	CHECK(!authority_parse_for(SV("localhost"), SV("a.test:1"), &a));
+	CHECK_SV(a.host, "a.test");
+	CHECK(authority_parse_for(SV("a.test"), SV("127.0.0.1"), &a));
+	CHECK(authority_parse_for(SV("localhost"), SV("127.0.0.2"), &a));
+	CHECK(authority_parse_for(SV("localhost"), SV("127.0.0.1:65536"), &a));
+	CHECK(authority_parse_for(SV("localhost"), SV("127.0.0.1:000080"), &a));
+	CHECK(authority_parse_for(SV("localhost"), SV("[::1"), &a));
 }
 
 static const struct {

@@ -88,6 +88,32 @@ static int capture(void)
 	return CHILD_OK;
 }
 
+static int local(void)
+{
+	NEED(child_enter(CLONE_NEWNET) == 0);
+	NEED(netlink_capture(&child_err) == 0);
+	NEED(nft_capture(NFT_CAPTURE_PORT, &child_err) == 0);
+	NEED(nft_capture_local(5432, NFT_CAPTURE_PORT, &child_err) == 0);
+	NEED(nft_capture_local(80, NFT_CAPTURE_PORT, &child_err) == 0);
+	NEED(make_listener() == 0);
+	NEED(dial("::ffff:127.0.0.1", 5432, SOCK_STREAM) == 0);
+	NEED(caught("::ffff:127.0.0.1", 5432));
+	NEED(dial("::1", 80, SOCK_STREAM) == 0);
+	NEED(caught("::1", 80));
+	NEED(dial("::ffff:127.0.0.1", 5433, SOCK_STREAM) == ECONNREFUSED);
+	NEED(dial("::1", 5433, SOCK_STREAM) == ECONNREFUSED);
+	NEED(dial("::ffff:127.0.0.2", 5432, SOCK_STREAM) == ECONNREFUSED);
+	NEED(dial("::ffff:127.0.0.1", 5432, SOCK_DGRAM) == ECONNREFUSED);
+	NEED(dial("::ffff:203.0.113.7", 5432, SOCK_STREAM) == 0);
+	NEED(caught("::ffff:203.0.113.7", 5432));
+	return CHILD_OK;
+}
+
+static void test_capture_ports_of_the_loopback(void)
+{
+	CHECK_INT(child_run(local), CHILD_OK);
+}
+
 static void test_capture_both_families_any_port(void)
 {
 	CHECK_INT(child_run(capture), CHILD_OK);
@@ -125,6 +151,7 @@ static void test_capture_without_listener_is_refused(void)
 int main(void)
 {
 	RUN(test_capture_both_families_any_port);
+	RUN(test_capture_ports_of_the_loopback);
 	RUN(test_capture_udp_is_refused_at_once);
 	RUN(test_capture_without_listener_is_refused);
 	return tap_done();
