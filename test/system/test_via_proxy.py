@@ -294,10 +294,10 @@ def test_the_login_is_for_the_proxy_alone(stockade, authority, api, plain, proxy
                                           source):
     p = proxy(login=LOGIN)
     (stockade.home / "password").write_text(PASSWORD + "\n")
-    froms = {"env": "env PROXY_PASSWORD", "file": "file ~/password",
-             "command": 'command "cat ~/password"'}
+    sources = {"env": "env PROXY_PASSWORD", "file": "file ~/password",
+               "command": 'command "cat ~/password"'}
     check_login(stockade, api, plain, p, f"roots {authority.pem}\nvia proxy "
-                f"{p.url} by name login corp from {froms[source]}\n{RULES}",
+                f"{p.url} by name login corp from {sources[source]}\n{RULES}",
                 env={"PROXY_PASSWORD": PASSWORD} if source == "env" else {})
 
 
