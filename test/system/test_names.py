@@ -233,8 +233,8 @@ curl -sS -m 5 -H 'Transfer-Encoding: x' http://good.example.net:{port}/
 
 def test_a_server_that_says_nothing_costs_its_own_names(waiting):
     """It has said nothing since the first of these tests began."""
-    assert waiting.took < 3
+    # Sooner than resolve gives up on any name.
+    assert waiting.took < 9
     errors = {waiting.warden.expect("CONNECTED").error for _ in range(9)}
     assert errors <= {b"the name server does not answer",
                       b"the name lookup timed out"}
-    assert time.monotonic() - waiting.began < 15
