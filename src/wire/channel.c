@@ -2,8 +2,8 @@
 /*
  * Channels: see channel.h.
  *
- * One receive buffer serves the whole process: a message is handled before the
- * next one is read, and its views die with the call.
+ * One receive buffer serves the whole process: a packet is handled before the
+ * next one is read, and the views of its messages die with the call.
  */
 #include "channel.h"
 
@@ -21,7 +21,13 @@ struct packet {
 	char bytes[];
 };
 
+enum { BATCH_MAX = WIRE_CHUNK_MAX + 4096 };	/* a CHUNK and what goes with it */
+
 static char receive_buffer[WIRE_SIZE_MAX];
+static struct channel *corked;
+static struct buf batch = { .max = BATCH_MAX };	/* of that one */
+
+static void release_batch(void);
 
 /* A LEASE carries a secret: no copy of it stays behind in this process. */
 static void wipe(const struct msg *m, char *bytes, size_t n)
@@ -52,6 +58,8 @@ void channel_close(struct channel *c)
 		return;
 	int fd = c->watch.fd;
 
+	if (c == corked)
+		release_batch();
 	loop_forget(c->loop, &c->watch);
 	close_fd(&fd);
 	while (c->queue) {
@@ -150,6 +158,54 @@ static int send_encoded(struct channel *c, struct sv bytes,
 	return enqueue(c, bytes, m, e);
 }
 
+/* Those that wait in it are of the channel that is corked. */
+static int send_batch(struct err *e)
+{
+	static const struct msg without_fds;
+	int result = 0;
+
+	if (batch.n)
+		result = send_encoded(corked, buf_sv(&batch), &without_fds, e);
+	buf_reset(&batch);
+	return result;
+}
+
+/* Nobody is there to hear of a failure: it shows as the channel's end. */
+static void release_batch(void)
+{
+	struct err ignored;
+
+	if (corked && send_batch(&ignored) < 0)
+		(void)shutdown(corked->watch.fd, SHUT_RDWR);
+	corked = NULL;
+}
+
+void channel_cork(struct channel *c)
+{
+	if (corked == c)
+		return;
+	release_batch();
+	if (channel_is_open(c))
+		corked = c;
+}
+
+void channel_uncork(const struct channel *c)
+{
+	if (corked == c)
+		release_batch();
+}
+
+static int send_later(struct channel *c, struct sv bytes, const struct msg *m,
+		      struct err *e)
+{
+	if ((m->n_fds || batch.n + bytes.n > BATCH_MAX) && send_batch(e) < 0)
+		return -1;
+	if (m->n_fds || bytes.n > BATCH_MAX)
+		return send_encoded(c, bytes, m, e);
+	buf_put(&batch, bytes);
+	return buf_check(&batch, msg_name(m->kind), e);
+}
+
 int channel_send(struct channel *c, const struct msg *m, struct err *e)
 {
 	static struct buf scratch = { .max = WIRE_SIZE_MAX };
@@ -161,7 +217,8 @@ int channel_send(struct channel *c, const struct msg *m, struct err *e)
 	msg_encode(&scratch, m);
 	if (buf_check(&scratch, msg_name(m->kind), e) < 0)
 		return -1;
-	result = send_encoded(c, buf_sv(&scratch), m, e);
+	result = c == corked ? send_later(c, buf_sv(&scratch), m, e) :
+			       send_encoded(c, buf_sv(&scratch), m, e);
 	wipe(m, scratch.p, scratch.n);
 	return result;
 }
@@ -241,19 +298,33 @@ static int receive(struct channel *c, struct msg *m, size_t *ret_n,
 	return 1;
 }
 
+static int decode(const struct channel *c, struct sv *rest, struct msg *m,
+		  struct err *e)
+{
+	const bool may_be_several = c->peer == ROLE_DIAL &&
+				    c->self == ROLE_EDGE && m->n_fds == 0;
+
+	if (msg_decode_first(rest, c->peer, c->self, c->phase, m, e) < 0)
+		return -1;
+	return rest->n == 0 || may_be_several ? 0 :
+	       err_kind(e, ERR_PROTO, "malformed %s", msg_name(m->kind));
+}
+
 /* True: there was one, and there may be more. */
-static bool take_message(struct channel *c)
+static bool take_packet(struct channel *c)
 {
 	struct err e = { 0 };
 	struct msg m = { 0 };
 	size_t n = 0;
 	int got = receive(c, &m, &n, &e);
+	struct sv rest = sv_of(receive_buffer, n);
 
-	if (got > 0 && msg_decode(sv_of(receive_buffer, n), c->peer, c->self,
-				  c->phase, &m, &e) < 0)
-		got = -1;
-	if (got > 0 && c->message(c, &m, &e) < 0)
-		got = -1;
+	while (got > 0) {
+		if (decode(c, &rest, &m, &e) < 0 || c->message(c, &m, &e) < 0)
+			got = -1;
+		if (!rest.n || !channel_is_open(c))
+			break;
+	}
 	wipe(&m, receive_buffer, n);
 	for (unsigned i = 0; i < m.n_fds && i < WIRE_FDS_MAX; i++)
 		close_fd(&m.fds[i]);
@@ -264,7 +335,7 @@ static bool take_message(struct channel *c)
 
 void channel_catch_up(struct channel *c)
 {
-	while (channel_is_open(c) && !c->paused && take_message(c))
+	while (channel_is_open(c) && !c->paused && take_packet(c))
 		;
 }
 
@@ -283,7 +354,7 @@ static void on_ready(struct watch *w, uint32_t events)
 	 * nothing is left to read. */
 	if (c->paused && !(events & (EPOLLHUP | EPOLLERR)))
 		return;
-	(void)take_message(c);
+	(void)take_packet(c);
 }
 
 int channel_open(struct channel *c, struct loop *l, int fd, enum role self,

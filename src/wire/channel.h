@@ -21,7 +21,7 @@ struct channel {
 	struct loop *loop;	/* borrowed */
 	enum role self, peer;
 	enum phase phase;	/* the owner moves it to PHASE_RUN */
-	bool paused;		/* does not read */
+	bool paused;		/* does not read; a packet is read whole */
 	struct packet *queue;	/* owned, oldest first */
 	struct packet **queue_end;
 	size_t queued;		/* bytes */
@@ -53,6 +53,15 @@ static inline bool channel_is_open(const struct channel *c)
  * it.  A broken pipe is reported through `closed`, not here.
  */
 int channel_send(struct channel *c, const struct msg *m, struct err *e);
+/*
+ * Until channel_uncork(), or channel_close(), what is sent waits for more of the
+ * kind and leaves as one packet, as far as it fits: whoever reads it is woken
+ * once.  Only from dial to edge, which alone takes a packet of several messages.
+ * One channel at a time; of another that is corked all leaves first.
+ */
+void channel_cork(struct channel *c);
+/* c may have been closed meanwhile, and freed. */
+void channel_uncork(const struct channel *c);
 bool channel_is_full(const struct channel *c);	/* something is queued */
 void channel_pause(struct channel *c, bool paused);
 /* Hands on what the peer has sent by now, out of turn.  The views of a message

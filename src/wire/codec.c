@@ -92,10 +92,10 @@ static int check_row(enum msg_kind kind, enum role from, enum role to,
 	return 0;
 }
 
-int msg_decode(struct sv bytes, enum role from, enum role to, enum phase phase,
-	       struct msg *ret, struct err *e)
+int msg_decode_first(struct sv *bytes, enum role from, enum role to,
+		     enum phase phase, struct msg *ret, struct err *e)
 {
-	struct cur cursor = cur_of(bytes), *c = &cursor;
+	struct cur cursor = cur_of(*bytes), *c = &cursor;
 
 	ret->kind = (enum msg_kind)cur_u8(c);
 	if (check_row(ret->kind, from, to, phase, ret->n_fds, e) < 0)
@@ -110,8 +110,18 @@ int msg_decode(struct sv bytes, enum role from, enum role to, enum phase phase,
 	case MSG_KINDS:
 		break;
 	}
-	if (!cur_done(c))
+	if (c->bad)
 		return err_kind(e, ERR_PROTO, "malformed %s",
 				msg_name(ret->kind));
+	*bytes = c->rest;
 	return 0;
+}
+
+int msg_decode(struct sv bytes, enum role from, enum role to, enum phase phase,
+	       struct msg *ret, struct err *e)
+{
+	if (msg_decode_first(&bytes, from, to, phase, ret, e) < 0)
+		return -1;
+	return bytes.n == 0 ? 0 : err_kind(e, ERR_PROTO, "malformed %s",
+					   msg_name(ret->kind));
 }

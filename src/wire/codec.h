@@ -20,5 +20,9 @@ void msg_encode(struct buf *b, const struct msg *m);
  */
 must_check int msg_decode(struct sv bytes, enum role from, enum role to,
 			  enum phase phase, struct msg *ret, struct err *e);
+/* The same of the first of several, which *bytes loses. */
+must_check int msg_decode_first(struct sv *bytes, enum role from, enum role to,
+				enum phase phase, struct msg *ret,
+				struct err *e);
 
 #endif

@@ -68,8 +68,7 @@ def decode(data, fds=()):
         if form == "SV":
             value, at = data[at:at + value], at + value
         setattr(message, name, value)
-    assert at == len(data)
-    return message
+    return message, data[at:]
 
 
 def pair():
@@ -79,7 +78,7 @@ def pair():
 
 class Channel:
     def __init__(self, end, timeout=20):
-        self.end = end
+        self.end, self.rest = end, b""
         end.settimeout(timeout)
 
     def send(self, kind, fds=(), **values):
@@ -93,6 +92,9 @@ class Channel:
 
     def receive(self):
         """The next message, or None at the end."""
+        if self.rest:   # of a packet with several
+            message, self.rest = decode(self.rest)
+            return message
         try:
             data, control, flags, _ = self._receive()
         except ConnectionResetError:
@@ -103,7 +105,10 @@ class Channel:
         fds = array.array("i")
         for _, _, payload in control:
             fds.frombytes(payload)
-        return decode(data, fds) if data else None
+        if not data:
+            return None
+        message, self.rest = decode(data, fds)
+        return message
 
     def expect(self, kind):
         message = self.receive()

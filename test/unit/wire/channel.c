@@ -52,7 +52,8 @@ static void on_drained(struct channel *c)
 	container_of(c, struct peer, channel)->drained++;
 }
 
-static void open_pair(struct loop *l, struct peer *from, struct peer *to)
+static void open_as(struct loop *l, struct peer *from, enum role from_role,
+		    struct peer *to, enum role to_role)
 {
 	int fds[2] = { -1, -1 };
 	struct err e;
@@ -62,10 +63,38 @@ static void open_pair(struct loop *l, struct peer *from, struct peer *to)
 	from->channel.closed = to->channel.closed = on_closed;
 	from->channel.drained = on_drained;
 	CHECK(channel_pair(fds, &e) == 0);
-	CHECK(channel_open(&from->channel, l, fds[0], ROLE_RESOLVE, ROLE_DIAL,
+	CHECK(channel_open(&from->channel, l, fds[0], from_role, to_role,
 			   PHASE_RUN, &e) == 0);
-	CHECK(channel_open(&to->channel, l, fds[1], ROLE_DIAL, ROLE_RESOLVE,
+	CHECK(channel_open(&to->channel, l, fds[1], to_role, from_role,
 			   PHASE_RUN, &e) == 0);
+}
+
+static void open_pair(struct loop *l, struct peer *from, struct peer *to)
+{
+	open_as(l, from, ROLE_RESOLVE, to, ROLE_DIAL);
+}
+
+/* What dial says of a short response. */
+static void send_response(struct peer *from)
+{
+	struct msg m = { .kind = MSG_RESPONSE };
+	struct err e;
+
+	m.RESPONSE.id = 1;
+	CHECK(channel_send(&from->channel, &m, &e) == 0);
+	m = (struct msg){ .kind = MSG_CHUNK };
+	m.CHUNK.data = SV("answer");
+	CHECK(channel_send(&from->channel, &m, &e) == 0);
+	m = (struct msg){ .kind = MSG_CHUNK_END };
+	CHECK(channel_send(&from->channel, &m, &e) == 0);
+}
+
+static ssize_t packet_size(const struct peer *p)
+{
+	char bytes[4096];
+
+	return recv(p->channel.watch.fd, bytes, sizeof bytes,
+		    MSG_PEEK | MSG_DONTWAIT);
 }
 
 static struct msg socket_msg(uint32_t conn)
@@ -148,6 +177,89 @@ static void test_channel_refused_message_ends_it_with_the_reason(void)
 	loop_free(l);
 }
 
+static void test_channel_that_is_corked_sends_one_packet(void)
+{
+	struct err e;
+	struct loop *l = loop_new(&e);
+	struct peer dial, edge;
+	ssize_t one;
+
+	open_as(l, &dial, ROLE_DIAL, &edge, ROLE_EDGE);
+	send_response(&dial);
+	edge.stop_at = 3;
+	one = packet_size(&edge);
+	CHECK(one > 0);
+	CHECK(loop_run(l, &e) == 0);
+	channel_cork(&dial.channel);
+	send_response(&dial);
+	CHECK(packet_size(&edge) < 0);
+	channel_uncork(&dial.channel);
+	CHECK(packet_size(&edge) > one);
+	edge.stop_at = 6;
+	CHECK(loop_run(l, &e) == 0);
+	CHECK_INT(edge.messages, 6);
+	CHECK_INT(edge.closed, 0);
+	/* Its end is an end of the waiting as well. */
+	channel_cork(&dial.channel);
+	send_response(&dial);
+	channel_close(&dial.channel);
+	channel_uncork(&dial.channel);
+	edge.stop_at = 0;
+	CHECK(loop_run(l, &e) == 0);
+	CHECK_INT(edge.messages, 9);
+	CHECK_INT(edge.closed, 1);
+	loop_free(l);
+}
+
+static void test_channel_whose_bytes_are_many_sends_more_packets(void)
+{
+	static char bytes[WIRE_CHUNK_MAX];
+	struct err e;
+	struct loop *l = loop_new(&e);
+	struct peer dial, edge, other;
+
+	open_as(l, &dial, ROLE_DIAL, &edge, ROLE_EDGE);
+	open_as(l, &other, ROLE_DIAL, &edge, ROLE_EDGE);
+	channel_cork(&other.channel);
+	for (int i = 0; i < 3; i++) {
+		struct msg m = { .kind = MSG_CHUNK };
+
+		m.CHUNK.data = sv_of(bytes, sizeof bytes);
+		CHECK(channel_send(&other.channel, &m, &e) == 0);
+	}
+	/* What another has waiting leaves first. */
+	channel_cork(&dial.channel);
+	channel_uncork(&other.channel);
+	edge.stop_at = 3;
+	CHECK(loop_run(l, &e) == 0);
+	CHECK_INT(edge.messages, 3);
+	channel_uncork(&dial.channel);
+	channel_close(&dial.channel);
+	channel_close(&other.channel);
+	channel_close(&edge.channel);
+	loop_free(l);
+}
+
+static void test_channel_several_at_once_are_dials_to_say(void)
+{
+	struct err e;
+	struct loop *l = loop_new(&e);
+	struct peer a, b;
+	struct msg m = socket_msg(5);
+
+	open_pair(l, &a, &b);
+	channel_cork(&a.channel);
+	CHECK(channel_send(&a.channel, &m, &e) == 0);
+	CHECK(channel_send(&a.channel, &m, &e) == 0);
+	channel_uncork(&a.channel);
+	CHECK(loop_run(l, &e) == 0);
+	CHECK_INT(b.messages, 0);
+	CHECK_INT(b.closed, 1);
+	CHECK_INT(b.why.kind, ERR_PROTO);
+	channel_close(&a.channel);
+	loop_free(l);
+}
+
 static void test_channel_garbage_ends_it(void)
 {
 	struct err e;
@@ -219,6 +331,9 @@ int main(void)
 	RUN(test_channel_queues_what_the_kernel_does_not_take);
 	RUN(test_channel_carries_a_descriptor);
 	RUN(test_channel_refused_message_ends_it_with_the_reason);
+	RUN(test_channel_that_is_corked_sends_one_packet);
+	RUN(test_channel_whose_bytes_are_many_sends_more_packets);
+	RUN(test_channel_several_at_once_are_dials_to_say);
 	RUN(test_channel_garbage_ends_it);
 	RUN(test_channel_peer_gone_is_no_error);
 	RUN(test_channel_last_message_before_the_end_arrives);
