@@ -11,6 +11,14 @@ struct allowance allowance_of(const struct msg_EXCHANGE *m)
 	};
 }
 
+struct allowance allowance_of_relay(const struct msg_RELAY *m)
+{
+	return (struct allowance){
+		.bytes = m->allowance, .limit = m->limit,
+		.is_all = m->allowance == UINT64_MAX,
+	};
+}
+
 bool allowance_covers(const struct allowance *a, uint64_t sent, size_t n)
 {
 	return sent <= a->bytes && n <= a->bytes - sent;

@@ -21,6 +21,7 @@ struct allowance {
 };
 
 struct allowance allowance_of(const struct msg_EXCHANGE *m);
+struct allowance allowance_of_relay(const struct msg_RELAY *m);
 /* n bytes more, where `sent` are gone already? */
 bool allowance_covers(const struct allowance *a, uint64_t sent, size_t n);
 /* Is DRAW to be sent?  It is asked for once, and then waited for. */

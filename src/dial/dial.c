@@ -197,10 +197,12 @@ static int on_allowance(const struct msg_ALLOWANCE *m, struct err *e)
 {
 	struct stream *s = stream_find(m->conn);
 
-	/* The exchange may be over by now. */
-	if (!s || !s->exchange || s->exchange->id != m->id)
-		return 0;
-	return exchange_allowance(s->exchange, m->bytes, e);
+	/* It may be over by now. */
+	if (s && s->exchange && s->exchange->id == m->id)
+		return exchange_allowance(s->exchange, m->bytes, e);
+	if (s && s->relay && s->relay->id == m->id)
+		return relay_allowance(s->relay, m->bytes, e);
+	return 0;
 }
 
 static int on_warden(struct channel *c, struct msg *m, struct err *e)

@@ -193,7 +193,7 @@ static void run(struct relay *r)
 	writes = !r->deaf && pending(r).n;
 	upstream_await(&r->upstream,
 		       !r->received_all && !channel_is_full(&s->edge), writes);
-	channel_pause(&s->edge, writes || r->ended);
+	channel_pause(&s->edge, writes || r->ended || r->allowance.waits);
 }
 
 /* The origin is at the other end of the socket. */
@@ -230,10 +230,35 @@ void relay_resume(struct relay *r)
 		tunnel(r);
 }
 
+/* More is asked for before it is used up, so that nothing has to be kept. */
+static void ask_more(struct relay *r)
+{
+	struct msg m = { .kind = MSG_DRAW, .DRAW = {
+		.conn = r->stream->conn, .id = r->id } };
+
+	if (allowance_ask(&r->allowance, r->sent + pending(r).n))
+		dial_report(r->stream->dial, &m);
+}
+
+int relay_allowance(struct relay *r, uint64_t bytes, struct err *e)
+{
+	if (allowance_answer(&r->allowance, bytes, e) < 0)
+		return -1;
+	relay_resume(r);
+	return 0;
+}
+
 void relay_message(struct relay *r, const struct msg *m)
 {
 	struct sv data = m->kind == MSG_BODY ? m->BODY.data : (struct sv){ 0 };
+	struct err e = { 0 };
 
+	if (!allowance_covers(&r->allowance, r->sent + pending(r).n, data.n)) {
+		(void)err_kind(&e, ERR_LIMIT, "%.*s is reached",
+			       SV_FMT(r->allowance.limit));
+		fail(r, 403, &e);
+		return;
+	}
 	if (m->kind == MSG_BODY_END)
 		r->ended = true;
 	if (r->connected && r->out.n == 0)
@@ -242,6 +267,7 @@ void relay_message(struct relay *r, const struct msg *m)
 		buf_put(&r->out, data);
 	if (r->out.full)
 		r->deaf = true;
+	ask_more(r);
 	relay_resume(r);
 }
 
@@ -307,7 +333,12 @@ void relay_begin(struct stream *s, const struct msg_RELAY *m)
 	r->stream = s;
 	r->id = m->id;
 	r->port = m->port;
-	memcpy(r->host, m->host.p, m->host.n);	/* the table bounds it */
+	/* The table bounds both. */
+	memcpy(r->host, m->host.p, m->host.n);
+	if (m->limit.n)
+		memcpy(r->limit, m->limit.p, m->limit.n);
+	r->allowance = allowance_of_relay(m);
+	r->allowance.limit = sv_of(r->limit, m->limit.n);
 	r->upstream.ready = on_upstream;
 	r->out = buf_new(WIRE_CHUNK_MAX);
 	r->deadline.fired = on_deadline;

@@ -19,9 +19,12 @@
 #ifndef DIAL_RELAY_EXCHANGE_H
 #define DIAL_RELAY_EXCHANGE_H
 
+#include "allowance.h"
 #include "buf.h"
 #include "stream.h"
 #include "upstream.h"
+
+enum { RELAY_LIMIT_MAX = 200 };
 
 struct relay {
 	struct stream *stream;
@@ -29,6 +32,8 @@ struct relay {
 	uint32_t id;
 	uint16_t port;
 	char host[HTTP_HOST_MAX + 1];
+	char limit[RELAY_LIMIT_MAX];	/* what allowance.limit views */
+	struct allowance allowance;	/* of what the agent sends */
 	bool connected;
 	bool ended;		/* the agent's side is: BODY_END came */
 	bool shut;		/* ... and the origin was told */
@@ -45,6 +50,8 @@ struct relay {
 void relay_begin(struct stream *s, const struct msg_RELAY *m);
 /* resolve's answer; takes fd (-1 with an error). */
 void relay_socket(struct relay *r, int fd, const struct msg_SOCKET *m);
+/* warden's answer to DRAW. */
+must_check int relay_allowance(struct relay *r, uint64_t bytes, struct err *e);
 /* BODY or BODY_END. */
 void relay_message(struct relay *r, const struct msg *m);
 /* One of the two sides may be ready to move bytes. */

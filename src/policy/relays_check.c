@@ -77,28 +77,6 @@ static int check_secrets(const struct policy *p, const struct relay_rule *r,
 	return 0;
 }
 
-/* What passes unread is not counted, and a limit must hold. */
-static int check_budgets(const struct policy *p, const struct relay_rule *r,
-			 struct err *e)
-{
-	for (size_t i = 0; i < p->budgets_n; i++) {
-		const struct budget_rule *b = &p->budgets[i];
-		auto_buf struct buf where = buf_new(128);
-
-		if (b->host.n && !match_overlap(r->host, b->host))
-			continue;
-		if (b->kind == LIMIT_NAMES && r->host.p[0] != '*')
-			continue;
-		origin_put(&where, &b->origin);
-		return err_kind(e, ERR_POLICY,
-			"%.*s: what is carried unread is not counted\n"
-			"  %.*s\n  ^\n  beside: %.*s",
-			SV_FMT(buf_sv(&where)), WORD_FMT(b->text),
-			WORD_FMT(r->text));
-	}
-	return 0;
-}
-
 int relays_check(const struct policy *p, struct err *e)
 {
 	for (size_t i = 0; i < p->relays_n; i++) {
@@ -106,8 +84,7 @@ int relays_check(const struct policy *p, struct err *e)
 
 		if (r->effect != VERDICT_DENY &&
 		    (check_rules(p, r, e) < 0 || check_relays(p, r, e) < 0 ||
-		     check_secrets(p, r, e) < 0 ||
-		     check_budgets(p, r, e) < 0))
+		     check_secrets(p, r, e) < 0))
 			return -1;
 	}
 	return 0;

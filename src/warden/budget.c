@@ -256,24 +256,32 @@ void budgets_put_limit(const struct budgets *b, struct sv host,
 		put_place(r, out);
 }
 
-/* As if a rule had said no, so that the answer and the record name it. */
-static int deny(const struct budgets *b, const struct budget_rule *reached,
-		struct arena *a, struct answer *ret, struct err *e)
+static int explain(const struct budgets *b, const struct budget_rule *reached,
+		   struct arena *a, struct sv *ret, struct err *e)
 {
 	auto_buf struct buf text = buf_new(1024);
-	struct rule *rule = arena_make(a, struct rule);
 
 	buf_puts(&text, "this request would go beyond ");
 	put_place(reached, &text);
 	buf_printf(&text, ", of which %" PRIu64 "%s left",
 		   budgets_left(b, reached),
 		   reached->kind == LIMIT_UPLOAD ? " bytes are" : " are");
-	*ret = (struct answer){
-		.verdict = VERDICT_DENY, .rule = rule,
-		.reason = arena_dup(a, buf_sv(&text)),
-	};
-	if (!rule || !ret->reason.p)
+	*ret = arena_dup(a, buf_sv(&text));
+	return ret->p ? 0 : err_kind(e, ERR_LIMIT, "explain a limit: no "
+				     "memory");
+}
+
+/* As if a rule had said no, so that the answer and the record name it. */
+static int deny(const struct budgets *b, const struct budget_rule *reached,
+		struct arena *a, struct answer *ret, struct err *e)
+{
+	struct rule *rule = arena_make(a, struct rule);
+
+	*ret = (struct answer){ .verdict = VERDICT_DENY, .rule = rule };
+	if (!rule)
 		return err_kind(e, ERR_LIMIT, "explain a limit: no memory");
+	if (explain(b, reached, a, &ret->reason, e) < 0)
+		return -1;
 	*rule = (struct rule){ .text = reached->text,
 			       .origin = reached->origin };
 	return 0;
@@ -297,6 +305,10 @@ static bool is_named(const struct policy *p, struct sv host)
 		if (p->rules[i].effect == VERDICT_ALLOW &&
 		    sv_eq(p->rules[i].host, host))
 			return true;
+	for (size_t i = 0; i < p->relays_n; i++)
+		if (p->relays[i].effect == VERDICT_ALLOW &&
+		    sv_eq(p->relays[i].host, host))
+			return true;
 	return false;
 }
 
@@ -317,4 +329,28 @@ int budget_decide(struct warden *w, const struct msg_REQUEST *m,
 	if (budgets_take(&w->budgets, &ask, &reached, e) < 0)
 		return -1;
 	return reached ? deny(&w->budgets, reached, a, answer, e) : 0;
+}
+
+int budget_open(struct warden *w, const struct msg_OPEN *m, struct arena *a,
+		struct relay_answer *answer, struct err *e)
+{
+	/* All of its bytes are a body, however long it will be. */
+	const struct budget_ask ask = {
+		.conn = m->conn, .id = m->id, .host = m->host,
+		.head_bytes = m->host.n, .body = HTTP_BODY_CHUNKED,
+		.by_wildcard = !is_named(w->policy, m->host),
+	};
+	const struct budget_rule *reached;
+
+	if (answer->verdict != VERDICT_ALLOW)
+		return 0;
+	if (budgets_take(&w->budgets, &ask, &reached, e) < 0)
+		return -1;
+	if (!reached)
+		return 0;
+	answer->verdict = VERDICT_DENY;
+	answer->rule = reached->text;
+	answer->origin = &reached->origin;
+	answer->allow_with = (struct sv){ 0 };
+	return explain(&w->budgets, reached, a, &answer->reason, e);
 }

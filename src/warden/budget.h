@@ -6,13 +6,15 @@
  * body so much is reserved: all of it where its length is known, else a step,
  * and one more whenever dial says DRAW.  What is reserved counts as if it were
  * sent, so that two uploads at once cannot go beyond together; the end of the
- * exchange gives back what was not.
+ * exchange gives back what was not.  A relay is a request, and all of its bytes are
+ * a body of unknown length.
  */
 #ifndef WARDEN_BUDGET_H
 #define WARDEN_BUDGET_H
 
 #include "buf.h"
 #include "match.h"
+#include "match_relay.h"
 #include "messages.h"
 #include "request.h"
 
@@ -76,5 +78,9 @@ void budgets_put_limit(const struct budgets *b, struct sv host,
 must_check int budget_decide(struct warden *w, const struct msg_REQUEST *m,
 			     const struct http_request *r, struct arena *a,
 			     struct answer *answer, struct err *e);
+/* The same for a relay, which counts as a request. */
+must_check int budget_open(struct warden *w, const struct msg_OPEN *m,
+			   struct arena *a, struct relay_answer *answer,
+			   struct err *e);
 
 #endif

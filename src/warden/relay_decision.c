@@ -48,9 +48,8 @@ static int refuse(struct warden *w, const struct msg_OPEN *m, uint16_t status,
 static int begin(struct warden *w, struct conn *c, const struct msg_OPEN *m,
 		 const struct relay_answer *answer, struct err *e)
 {
-	struct msg out = { .kind = MSG_RELAY, .RELAY = {
-		.conn = m->conn, .id = m->id, .host = m->host,
-		.port = m->port } };
+	auto_buf struct buf limit = buf_new(1024);
+	struct msg out = { .kind = MSG_RELAY };
 	struct err trouble = { 0 };
 	auto_fd int edge_fd = -1;
 
@@ -62,8 +61,16 @@ static int begin(struct warden *w, struct conn *c, const struct msg_OPEN *m,
 			.reason = sv_str(trouble.msg),
 		};
 
+		if (budgets_settle(&w->budgets, m->conn, m->id, 0, e) < 0)
+			return -1;
 		return tell(w, m, 502, &failed, &edge_fd, e);
 	}
+	budgets_put_limit(&w->budgets, m->host, &limit);
+	out.RELAY = (struct msg_RELAY){
+		.conn = m->conn, .id = m->id, .host = m->host,
+		.port = m->port, .limit = sv_head(buf_sv(&limit), 200),
+		.allowance = budgets_allowance(&w->budgets, m->conn, m->id),
+	};
 	/* It is for this alone: requests had a stream of their own. */
 	if (c->has_stream)
 		return err_kind(e, ERR_PROTO, "a relay behind a request");
@@ -102,6 +109,8 @@ static int decide(struct warden *w, struct conn *c, const struct msg_OPEN *m,
 		answer.verdict = VERDICT_DENY;
 		answer.reason = m->fault;
 	}
+	if (budget_open(w, m, &a, &answer, e) < 0)
+		return -1;
 	if (answer.verdict != VERDICT_ALLOW)
 		return refuse(w, m, 403, &answer, e);
 	return begin(w, c, m, &answer, e);

@@ -191,7 +191,8 @@ enum { WIRE_FDS_MAX = 4, WIRE_SIZE_MAX = 131072, WIRE_CHUNK_MAX = 32768,
 /* In place of EXCHANGE.  Connected is a RESPONSE 200 with a body up to the end;
  * BODY and CHUNK are the bytes, BODY_END and CHUNK_END the two ends. */
 #define WIRE_FIELDS_RELAY(F)                                              \
-	F(U32, conn, 0) F(U32, id, 0) F(SV, host, 253) F(U16, port, 0)
+	F(U32, conn, 0) F(U32, id, 0) F(SV, host, 253) F(U16, port, 0)    \
+	F(U64, allowance, 0) F(SV, limit, 200)
 /* The origin has taken every BODY and knows that there are no more: before
  * that, the stream must not be closed. */
 #define WIRE_FIELDS_TAKEN(F) F(U8, unused, 0)

@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """`limit requests`, `upload` and `names`, judged by what the origin received."""
 import json
+import socket
+import threading
+
+import pytest
 
 ALLOW = ("allow GET,PUT api.test/**\nallow GET other.test/**\n"
          "allow GET *.wide.test/**\n")
@@ -119,3 +123,72 @@ print(json.dumps([ask("https://api.test/a")[0],
     assert got[:2] == [200, 200] and got[3] == 200
     assert got[2][0] == 403 and "limit names 1 for *.wide.test" in got[2][1]
     assert api.targets == ["GET /a", "GET /b", "GET /d"]
+
+
+@pytest.fixture
+def sink():
+    """A server that takes whatever comes: how much, of each connection."""
+    listener, got = socket.create_server(("127.0.0.1", 0)), []
+
+    def one(s, n):
+        try:
+            with s:
+                while piece := s.recv(65536):
+                    got[n] += len(piece)
+                s.sendall(b"%d" % got[n])
+        except OSError:
+            pass
+
+    def serve():
+        while True:
+            try:
+                s, _ = listener.accept()
+            except OSError:
+                return
+            got.append(0)
+            threading.Thread(target=one, args=(s, len(got) - 1),
+                             daemon=True).start()
+
+    threading.Thread(target=serve, daemon=True).start()
+    yield listener.getsockname()[1], got
+    listener.shutdown(socket.SHUT_RDWR)
+    listener.close()
+
+
+POUR = """
+import socket
+def pour(n, host="raw.test"):
+    try:
+        with socket.create_connection((host, 7000), 10) as s:
+            for _ in range(n): s.sendall(b"x" * 16384)
+            s.shutdown(socket.SHUT_WR)
+            return s.recv(100).decode()
+    except OSError:
+        return "cut"
+"""
+
+
+def test_relays_count_as_requests_and_uploads(stockade, sink):
+    port, got = sink
+    policy = ("allow tcp raw.test:7000\nallow tcp *.wide.test:7000\n"
+              + "".join(f"reach {name} via 127.0.0.1:{port}\n" for name in
+                        ("raw.test", "a.wide.test", "b.wide.test")))
+    out = run(stockade, policy + "limit upload 1M\nlimit names 1\n", POUR + """
+print(json.dumps([pour(48), pour(48), pour(0, "a.wide.test"),
+                  pour(0, "a.wide.test"), pour(0, "b.wide.test")]))
+""")
+    assert out == [str(48 * 16384), "cut", "0", "0", "cut"]
+    assert sum(got) <= 1 << 20 and got[0] == 48 * 16384
+    log = stockade.log("--json")
+    done = [r for r in log if r["event"] == "response"]
+    assert sum(r["sent_bytes"] for r in done) <= 1 << 20
+    assert any("limit upload 1M" in r.get("error", "") for r in done)
+    denied = [r for r in log if r["event"] == "relay"
+              and r["verdict"] == "deny"]
+    # A client may try again at the name's other address.
+    assert {(r["host"], r["rule"]) for r in denied} == {
+        ("b.wide.test", "limit names 1")}
+    out = run(stockade, policy + "limit requests 2 for raw.test\n", POUR + """
+print(json.dumps([pour(1), pour(1), pour(1), pour(1, "a.wide.test")]))
+""")
+    assert out == ["16384", "16384", "cut", "16384"]
