@@ -7,8 +7,10 @@
 #include "credential.h"
 #include "h2_origin.h"
 #include "own.h"
+#include "relay_exchange.h"
 #include "transfer.h"
 #include "tunnel.h"
+#include "upgrade.h"
 
 static void transfer(struct exchange *x);
 static void take_connection(struct exchange *x);
@@ -148,11 +150,11 @@ static int build_request(struct exchange *x, struct err *e)
 {
 	/* Never moves, so that wiping it leaves no copy. */
 	static struct buf scratch = { .max = EDITS_MAX * CREDENTIAL_ROOM };
-	int failed = 0;
+	int failed = upgrade_prepare(x, e);
 
 	if (x->n_edits && !buf_reserve(&scratch, scratch.max - scratch.n))
 		return err_kind(e, ERR_LIMIT, "out of memory");
-	if (x->n_edits)
+	if (failed == 0 && x->n_edits)
 		failed = apply_credentials(x, &scratch, e);
 	if (failed == 0)
 		failed = x->upstream->h2 ?
@@ -360,6 +362,7 @@ static void transfer(struct exchange *x)
 {
 	struct channel *edge = &x->stream->edge;
 	struct err e = { 0 };
+	struct stream *s;
 
 	channel_cork(edge);
 	switch (x->upstream->h2 ? h2_transfer_run(x, &e) :
@@ -372,6 +375,12 @@ static void transfer(struct exchange *x)
 		break;
 	case TRANSFER_OVER:
 		finish(x);
+		break;
+	case TRANSFER_UPGRADED:
+		s = x->stream;
+		exchange_free(x);
+		channel_uncork(edge);
+		relay_resume(s->relay);
 		break;
 	case TRANSFER_WAITS:
 		break;
@@ -552,9 +561,12 @@ void exchange_begin(struct stream *s, const struct msg_EXCHANGE *m)
 		return;
 	}
 	incoming_init(&x->in, x->request.method);
+	x->in.upgrade = x->request.upgrade;
 	x->turn.share.scheme = x->request.scheme;
 	x->turn.share.host = x->request.host;
 	x->turn.share.port = x->request.port;
-	x->turn.share.h2 = x->request.h2 && x->request.scheme == HTTP_TLS;
+	/* A WebSocket is opened over HTTP/1.1. */
+	x->turn.share.h2 = x->request.h2 && x->request.scheme == HTTP_TLS &&
+			   !x->request.upgrade;
 	take_connection(x);
 }

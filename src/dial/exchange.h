@@ -33,6 +33,7 @@
 #include "pool.h"
 #include "scrub.h"
 #include "stream.h"
+#include "websocket_key.h"
 
 enum {
 	EXCHANGE_QUEUE_MS = 60000,
@@ -78,6 +79,9 @@ struct exchange {
 	bool received_all;		/* of the response */
 	bool reusable;			/* the connection, afterwards */
 	uint64_t received;		/* bytes of the body */
+	/* upgrade.h */
+	struct http_fields offered;	/* before credentials were put in */
+	char websocket_key[WEBSOCKET_KEY_SIZE];
 };
 
 /* The stream is idle.  Ends by itself. */

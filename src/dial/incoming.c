@@ -53,8 +53,12 @@ static int parse_heads(struct incoming *i, struct sv *bytes, const char **why)
 		forget_interim(i);
 	while ((n = h1_parse_response(*bytes, i->method, &i->arena, &r)) > 0) {
 		*bytes = sv_from(*bytes, (size_t)n);
+		if (r.response.upgrade && !i->upgrade) {
+			*why = "a switch of protocols that was not asked for";
+			return -1;
+		}
 		i->response = r.response;
-		if (r.response.status >= 200) {
+		if (r.response.status >= 200 || r.response.upgrade) {
 			i->left = r.response.length;
 			i->at = INCOMING_IN_BODY;
 			return 1;

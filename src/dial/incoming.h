@@ -29,6 +29,7 @@ enum incoming_result {
 
 struct incoming {
 	struct sv method;	/* of the request; borrowed */
+	bool upgrade;		/* ... which asks for a WebSocket */
 	struct http_response response;	/* from HEAD on; in the arena */
 	const char *reason;	/* a constant sentence */
 	/* The rest is private. */

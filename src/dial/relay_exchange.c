@@ -6,21 +6,29 @@
 #include <sys/socket.h>
 
 #include "own.h"
+#include "pool.h"
 #include "tunnel.h"
 
 enum {
 	CONNECT_MS = 60000,		/* resolve gives up long before */
 	BYTES_A_TURN = 512 * 1024,	/* then it is the turn of the others */
 	LARGE_READ = 4096,		/* probably followed by another */
+	MASKED_MAX = 512 * 1024,	/* a read, and what was held back before */
 };
 
-static void relay_free(struct relay *r)
+void relay_free(struct relay *r)
 {
 	struct loop *l = r->stream->dial->loop;
 
 	loop_disarm(l, &r->deadline);
 	loop_disarm(l, &r->again);
-	upstream_close(&r->upstream);
+	if (r->upstream == &r->own)
+		upstream_close(&r->own);
+	else
+		pool_drop(r->upstream);
+	if (r->scrub)
+		scrub_fini(r->scrub);
+	free(r->scrub);
 	buf_free(&r->out);
 	r->stream->relay = NULL;
 	free(r);
@@ -28,9 +36,11 @@ static void relay_free(struct relay *r)
 
 static void done(struct relay *r, const char *error)
 {
+	uint64_t hits = r->scrub ? r->scrub->hits : 0;
 	struct msg m = { .kind = MSG_DONE, .DONE = {
-		.conn = r->stream->conn, .id = r->id, .sent = r->sent,
-		.received = r->received,
+		.conn = r->stream->conn, .id = r->id, .status = r->status,
+		.sent = r->sent, .received = r->received,
+		.scrubbed = hits > UINT32_MAX ? UINT32_MAX : (uint32_t)hits,
 		.error = sv_head(sv_str(error), 256) } };
 
 	dial_report(r->stream->dial, &m);
@@ -40,7 +50,7 @@ static void done(struct relay *r, const char *error)
 static void reset_origin(struct relay *r)
 {
 	static const struct linger reset = { .l_onoff = 1, .l_linger = 0 };
-	struct upstream *u = &r->upstream;
+	struct upstream *u = r->upstream;
 
 	if (upstream_is_open(u))
 		(void)setsockopt(u->fd, SOL_SOCKET, SO_LINGER, &reset,
@@ -93,7 +103,7 @@ static size_t write_some(struct relay *r, struct sv v)
 
 	while (!r->deaf && taken < v.n) {
 		size_t n = 0;
-		enum upstream_status s = upstream_write(&r->upstream,
+		enum upstream_status s = upstream_write(r->upstream,
 							sv_from(v, taken), &n,
 							&ignored);
 
@@ -119,10 +129,10 @@ static int write_out(struct relay *r, struct err *e)
 	/* A quiet relay costs no memory. */
 	buf_free(&r->out);
 	r->written = 0;
-	if (!r->ended || r->shut || r->deaf)
+	if (!r->ended || r->shut || (r->deaf && !r->frames.closed) ||
+	    upstream_shut(r->upstream) == UPSTREAM_AGAIN)
 		return 0;
 	r->shut = true;
-	(void)shutdown(r->upstream.fd, SHUT_WR);
 	return channel_send(&r->stream->edge, &m, e);
 }
 
@@ -134,6 +144,78 @@ static int on_end(struct relay *r, struct err *e)
 	return channel_send(&r->stream->edge, &m, e);
 }
 
+static int send_chunks(struct relay *r, struct sv data, struct err *e)
+{
+	while (data.n) {
+		struct msg m = { .kind = MSG_CHUNK };
+
+		m.CHUNK.data = sv_head(data, WIRE_CHUNK_MAX);
+		if (channel_send(&r->stream->edge, &m, e) < 0)
+			return -1;
+		data = sv_from(data, m.CHUNK.data.n);
+	}
+	return 0;
+}
+
+/* Where frames end is followed as far as it can be. */
+static void follow_frames(struct relay *r, struct sv data)
+{
+	enum websocket_piece got;
+	struct sv piece;
+
+	while (!r->unframed && data.n) {
+		got = websocket_next(&r->frames, &data, &piece);
+		r->unframed = got == WEBSOCKET_BAD;
+	}
+}
+
+/*
+ * Nothing of a payload is held back behind its end: the agent may have to answer
+ * before more comes.  Heads are not looked at, so that their bytes stay as they
+ * are.  What may come behind a close is nobody's.
+ */
+static int mask_frames(struct relay *r, struct sv data, struct buf *out,
+		       struct err *e)
+{
+	struct sv piece;
+
+	while (data.n && !r->frames.closed) {
+		switch (websocket_next(&r->frames, &data, &piece)) {
+		case WEBSOCKET_HEAD:
+			buf_put(out, piece);
+			break;
+		case WEBSOCKET_DATA:
+			if (scrub_push(r->scrub, piece, out, e) < 0 ||
+			    (r->frames.left == 0 &&
+			     scrub_finish(r->scrub, out, e) < 0))
+				return -1;
+			break;
+		case WEBSOCKET_MORE:
+			break;
+		case WEBSOCKET_BAD:
+		default:
+			return err_kind(e, ERR_PROTO, "%s sent no proper "
+					"frames of a WebSocket", r->host);
+		}
+	}
+	return buf_check(out, "a piece of a WebSocket", e);
+}
+
+int relay_received(struct relay *r, struct sv data, struct err *e)
+{
+	static struct buf out = { .max = MASKED_MAX };
+
+	r->received += data.n;
+	if (!r->scrub) {
+		if (r->status)
+			follow_frames(r, data);
+		return send_chunks(r, data, e);
+	}
+	buf_reset(&out);
+	return mask_frames(r, data, &out, e) < 0 ? -1 :
+	       send_chunks(r, buf_sv(&out), e);
+}
+
 /* What the origin sends, as long as edge takes it; one read fills a message. */
 static int read_in(struct relay *r, struct err *e)
 {
@@ -142,24 +224,24 @@ static int read_in(struct relay *r, struct err *e)
 	size_t turn = 0;
 
 	while (!r->received_all && !channel_is_full(edge)) {
-		struct msg m = { .kind = MSG_CHUNK };
+		struct upstream *u = r->upstream;
 		size_t n = 0;
-		enum upstream_status s = upstream_read(&r->upstream,
-						       bytes, sizeof bytes, &n,
-						       e);
+		enum upstream_status s = upstream_read(u, bytes, sizeof bytes,
+						       &n, e);
 
 		if (s == UPSTREAM_AGAIN)
 			break;
-		if (s == UPSTREAM_EOF)
+		/* Behind a close nothing could have been cut off. */
+		if (s == UPSTREAM_EOF ||
+		    (s == UPSTREAM_CUT && r->frames.closed))
 			return on_end(r, e);
 		if (s != UPSTREAM_OK)
 			return err_ctx(e, "%s", r->host);
-		r->received += n;
-		m.CHUNK.data = sv_of(bytes, n);
-		if (channel_send(edge, &m, e) < 0)
+		if (relay_received(r, sv_of(bytes, n), e) < 0)
 			return -1;
 		turn += n;
-		if (n < LARGE_READ)
+		/* TLS may hold what the socket no longer shows. */
+		if (n < LARGE_READ && !u->tls)
 			break;
 		if (turn >= BYTES_A_TURN) {
 			loop_arm(r->stream->dial->loop, &r->again, 0);
@@ -179,7 +261,8 @@ static void run(struct relay *r)
 		fail(r, 502, &e);
 		return;
 	}
-	if (r->received_all && r->deaf) {
+	/* Who has closed a WebSocket need not take what was on its way. */
+	if (r->received_all && r->deaf && !r->frames.closed) {
 		(void)err_kind(&e, ERR_PROTO, "%s closed the connection and "
 			       "did not take all", r->host);
 		fail(r, 502, &e);
@@ -190,8 +273,8 @@ static void run(struct relay *r)
 		finish(r);
 		return;
 	}
-	writes = !r->deaf && pending(r).n;
-	upstream_await(&r->upstream,
+	writes = !r->deaf && (pending(r).n || (r->ended && !r->shut));
+	upstream_await(r->upstream,
 		       !r->received_all && !channel_is_full(&s->edge), writes);
 	channel_pause(&s->edge, writes || r->ended || r->allowance.waits);
 }
@@ -214,7 +297,7 @@ static void opened(struct relay *r)
 static void tunnel(struct relay *r)
 {
 	struct err e = { 0 };
-	enum upstream_status s = tunnel_run(&r->upstream, true, &e);
+	enum upstream_status s = tunnel_run(r->upstream, true, &e);
 
 	if (s == UPSTREAM_OK)
 		opened(r);
@@ -226,7 +309,7 @@ void relay_resume(struct relay *r)
 {
 	if (r->connected)
 		run(r);
-	else if (upstream_is_open(&r->upstream))
+	else if (upstream_is_open(r->upstream))
 		tunnel(r);
 }
 
@@ -276,7 +359,7 @@ void relay_socket(struct relay *r, int socket_fd, const struct msg_SOCKET *m)
 	const struct http_request to = {
 		.scheme = HTTP_PLAIN, .host = sv_str(r->host), .port = r->port,
 	};
-	struct upstream *u = &r->upstream;
+	struct upstream *u = r->upstream;
 	auto_fd int fd = socket_fd;
 	struct err e = { 0 };
 
@@ -302,7 +385,7 @@ void relay_socket(struct relay *r, int socket_fd, const struct msg_SOCKET *m)
 
 static void on_upstream(struct upstream *u)
 {
-	relay_resume(container_of(u, struct relay, upstream));
+	relay_resume(u->user);
 }
 
 static void on_deadline(struct timer *t)
@@ -319,9 +402,53 @@ static void on_again(struct timer *t)
 	relay_resume(container_of(t, struct relay, again));
 }
 
-void relay_begin(struct stream *s, const struct msg_RELAY *m)
+/* limit is a's, and copied. */
+static struct relay *relay_new(struct stream *s, uint32_t id,
+			       const struct allowance *a)
 {
 	struct relay *r = calloc(1, sizeof *r);
+
+	if (!r)
+		return NULL;
+	s->relay = r;
+	r->stream = s;
+	r->id = id;
+	r->allowance = *a;
+	r->allowance.limit = sv_of(r->limit, a->limit.n);
+	if (a->limit.n)	/* the table bounds it */
+		memcpy(r->limit, a->limit.p, a->limit.n);
+	r->upstream = &r->own;
+	r->own.ready = on_upstream;
+	r->own.user = r;
+	r->out = buf_new(WIRE_CHUNK_MAX);
+	r->deadline.fired = on_deadline;
+	r->again.fired = on_again;
+	return r;
+}
+
+struct relay *relay_of_websocket(struct stream *s, uint32_t id,
+				 const struct allowance *a,
+				 struct upstream *from, struct err *e)
+{
+	struct relay *r = relay_new(s, id, a);
+
+	if (!r) {
+		(void)err_kind(e, ERR_LIMIT, "out of memory");
+		return NULL;
+	}
+	memcpy(r->host, from->host, sizeof r->host);
+	r->upstream = from;
+	from->ready = on_upstream;
+	from->user = r;
+	r->connected = true;
+	r->status = 101;
+	return r;
+}
+
+void relay_begin(struct stream *s, const struct msg_RELAY *m)
+{
+	const struct allowance a = allowance_of_relay(m);
+	struct relay *r = relay_new(s, m->id, &a);
 	struct msg need = { .kind = MSG_NEED, .NEED = { .conn = m->conn,
 							.id = m->id } };
 
@@ -329,20 +456,8 @@ void relay_begin(struct stream *s, const struct msg_RELAY *m)
 		stream_refuse(s, m->id);
 		return;
 	}
-	s->relay = r;
-	r->stream = s;
-	r->id = m->id;
 	r->port = m->port;
-	/* The table bounds both. */
-	memcpy(r->host, m->host.p, m->host.n);
-	if (m->limit.n)
-		memcpy(r->limit, m->limit.p, m->limit.n);
-	r->allowance = allowance_of_relay(m);
-	r->allowance.limit = sv_of(r->limit, m->limit.n);
-	r->upstream.ready = on_upstream;
-	r->out = buf_new(WIRE_CHUNK_MAX);
-	r->deadline.fired = on_deadline;
-	r->again.fired = on_again;
+	memcpy(r->host, m->host.p, m->host.n);	/* the table bounds it */
 	loop_arm(s->dial->loop, &r->deadline, CONNECT_MS);
 	dial_report(s->dial, &need);
 }

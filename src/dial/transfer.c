@@ -3,6 +3,7 @@
 #include "transfer.h"
 
 #include "own.h"
+#include "upgrade.h"
 
 enum {
 	/* Then it is the turn of the others. */
@@ -166,10 +167,12 @@ static int feed(struct exchange *x, struct sv in, struct err *e)
 	buf_reset(&gathered);
 	while ((got = incoming_next(&x->in, &in, &data)) > INCOMING_MORE &&
 	       got != INCOMING_END)
-		if ((got == INCOMING_HEAD ? transfer_head(x, e) :
-		     got == INCOMING_HINTS ?
-		     transfer_hints(x, &x->in.response.fields, e) :
-		     transfer_piece(x, data, &gathered, e)) < 0)
+		if (got == INCOMING_HEAD && x->in.response.upgrade)
+			return upgrade_switch(x, in, e);
+		else if ((got == INCOMING_HEAD ? transfer_head(x, e) :
+			  got == INCOMING_HINTS ?
+			  transfer_hints(x, &x->in.response.fields, e) :
+			  transfer_piece(x, data, &gathered, e)) < 0)
 			return -1;
 	if (got == INCOMING_END) {
 		x->received_all = true;
@@ -229,6 +232,8 @@ static enum transfer_result receive_response(struct exchange *x, struct err *e)
 
 		if (n && feed(x, sv_of(bytes, n), e) < 0)
 			return TRANSFER_FAILED;
+		if (x->stream->relay)
+			return TRANSFER_UPGRADED;
 		if (x->received_all)
 			return TRANSFER_OVER;
 		if (s == UPSTREAM_AGAIN)

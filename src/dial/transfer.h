@@ -18,6 +18,7 @@ enum transfer_result {
 	TRANSFER_OVER,		/* the response was received and forwarded */
 	/* The origin had closed before; nothing was said or taken. */
 	TRANSFER_STALE,
+	TRANSFER_UPGRADED,	/* the stream has a relay: upgrade.h */
 };
 
 must_check enum transfer_result transfer_run(struct exchange *x,

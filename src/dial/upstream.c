@@ -167,6 +167,16 @@ enum upstream_status upstream_write(struct upstream *u, struct sv v,
 	return UPSTREAM_OK;
 }
 
+enum upstream_status upstream_shut(struct upstream *u)
+{
+	if (u->tls && tls_shutdown(u->tls) == TLS_WANT_WRITE) {
+		u->write_needs = EPOLLOUT;
+		return UPSTREAM_AGAIN;
+	}
+	(void)shutdown(u->fd, SHUT_WR);
+	return UPSTREAM_OK;
+}
+
 bool upstream_is_quiet(struct upstream *u)
 {
 	struct err ignored;

@@ -72,6 +72,9 @@ must_check enum upstream_status upstream_read(struct upstream *u, char *p,
 /* Writes a first part of v; after AGAIN the next call starts with the same. */
 must_check enum upstream_status upstream_write(struct upstream *u, struct sv v,
 					       size_t *ret_n, struct err *e);
+/* Tells the origin that there is no more; what it still sends can be read.
+ * AGAIN: once more, when `ready` says so. */
+enum upstream_status upstream_shut(struct upstream *u);
 /*
  * Between two exchanges: has the origin neither ended the connection nor said
  * anything?  What it says unasked could only be taken for the next answer.

@@ -41,6 +41,7 @@ struct exchange {
 	uint32_t id;
 	/* the body, towards dial */
 	bool body_done;			/* BODY_END was sent */
+	bool upgraded;			/* it is a WebSocket now */
 	bool untaken;			/* a relay's, until dial says TAKEN */
 	unsigned violations;
 	struct placeholder_scan scan;

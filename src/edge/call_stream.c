@@ -10,10 +10,11 @@
 #include "face.h"
 #include "field.h"
 #include "head.h"
+#include "websocket.h"
 
 static bool is_bodiless(const struct exchange *x, uint16_t status)
 {
-	return status < 200 || status == 204 || status == 304 ||
+	return (status < 200 && !x->upgraded) || status == 204 || status == 304 ||
 	       sv_eq(x->request.method, SV("HEAD"));
 }
 
@@ -30,6 +31,16 @@ static void choose_body(struct exchange *x, struct http_response *r)
 	}
 	x->bounded = r->body != HTTP_BODY_CHUNKED;
 	x->response_left = r->length;
+}
+
+/* From now on it is bytes both ways, as a relay. */
+static void upgrade(struct exchange *x, struct http_response *r)
+{
+	r->upgrade = true;
+	x->upgraded = true;
+	x->untaken = true;
+	/* Each hop has its own. */
+	websocket_drop(&r->fields, SV("sec-websocket-accept"));
 }
 
 /* Other ways to the same origin are not offered: there is only this one. */
@@ -58,13 +69,16 @@ static int on_response(struct call *call, const struct msg_RESPONSE *m,
 	if (x->head_sent || m->id != x->id)
 		return err_kind(e, ERR_PROTO, "a response out of order");
 	if (m->body > HTTP_BODY_CLOSE || m->status < 100 || m->status > 599 ||
-	    m->status == 101 ||
+	    (m->status == 101 && (!x->request.upgrade ||
+				  m->body != HTTP_BODY_CLOSE)) ||
 	    (m->body != HTTP_BODY_LENGTH && m->length))
 		return err_kind(e, ERR_PROTO, "malformed response");
 	if (head_get_fields(m->fields, &x->arena, &r.fields, e) < 0 ||
 	    check_fields(&r.fields, e) < 0)
 		return -1;
-	if (m->status < 200) {
+	if (m->status == 101) {
+		upgrade(x, &r);
+	} else if (m->status < 200) {
 		/* edge says 100 by itself; others are hints. */
 		if (m->status != 100)
 			call->conn->face->interim(call, &r);

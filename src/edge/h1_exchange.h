@@ -8,6 +8,7 @@
 struct h1_exchange {
 	struct chunked chunked;		/* the request's body */
 	uint64_t body_left;		/* of a request with a length */
+	struct sv websocket_key;	/* the agent's */
 	bool is_http10;
 	bool may_continue;		/* the 100 was said, or was not wanted */
 	bool chunks;			/* the response is in the chunked coding */

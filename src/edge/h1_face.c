@@ -8,6 +8,7 @@
 #include "h1_face.h"
 
 #include "h1_response.h"
+#include "websocket_face.h"
 
 /* No more than was said is asked for: only a body that has not begun. */
 static void proceed(struct call *call)
@@ -31,6 +32,10 @@ static void response(struct call *call, struct http_response *r)
 	struct conn *c = call->conn;
 	struct exchange *x = call->exchange;
 
+	if (r->upgrade) {
+		websocket_begin(call, r);
+		return;
+	}
 	if (r->body == HTTP_BODY_CHUNKED && x->h1.is_http10) {
 		r->body = HTTP_BODY_CLOSE;
 		x->h1.close = true;
@@ -72,7 +77,7 @@ static void page(struct call *call, struct page *p)
 	p->http10 = x->h1.is_http10;
 	/* A body that was not asked for may still be on its way. */
 	p->close |= x->h1.close || x->request.body == HTTP_BODY_CHUNKED ||
-		    x->h1.body_left > 0 || p->status == 426;
+		    x->h1.body_left > 0;
 	page_put(&call->conn->out, p);
 	if (p->close)
 		conn_finish(call->conn);

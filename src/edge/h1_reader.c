@@ -92,7 +92,9 @@ static void on_head(struct call *call, const struct h1_request *head)
 
 	x->request = *r;
 	x->h1.is_http10 = head->is_http10;
-	x->h1.close = r->close;
+	/* What comes behind a WebSocket that was not opened is no request. */
+	x->h1.close = r->close || r->upgrade;
+	x->h1.websocket_key = head->websocket_key;
 	x->h1.may_continue = !r->expects_continue;
 	x->h1.body_left = r->body == HTTP_BODY_LENGTH ? r->length : 0;
 	c->used = true;
@@ -102,8 +104,6 @@ static void on_head(struct call *call, const struct h1_request *head)
 		call_refuse(call, 403, CONN_LITERAL);
 	else if (c->proxy && !c->tunnel && proxy_retarget(call) < 0)
 		conn_abort(c);
-	else if (head->wants_websocket)
-		call_refuse(call, 426, SV("WebSockets are not carried"));
 	else
 		call_ask(call);
 }
@@ -192,6 +192,9 @@ static bool read_body(struct call *call)
 	const struct exchange *x = call->exchange;
 
 	if (x->body_done || call_is_full(call))
+		return false;
+	/* Its bytes are none of a request: they wait for the 101. */
+	if (x->request.upgrade && !x->head_sent)
 		return false;
 	if (x->request.body == HTTP_BODY_NONE ||
 	    (x->request.body == HTTP_BODY_LENGTH && x->h1.body_left == 0)) {

@@ -170,13 +170,9 @@ void page_put(struct buf *out, const struct page *p)
 		page_put_denial(out, p);
 		buf_puts(out, "\r\n");
 	}
-	if (p->status == 426)
-		buf_puts(out, "Upgrade: HTTP/1.1\r\n");
 	buf_puts(out, "Cache-Control: no-store\r\n");
 	if (p->close)
-		buf_puts(out, p->status == 426 ?
-			 "Connection: upgrade, close\r\n\r\n" :
-			 "Connection: close\r\n\r\n");
+		buf_puts(out, "Connection: close\r\n\r\n");
 	else if (p->http10)
 		buf_puts(out, "Connection: keep-alive\r\n\r\n");
 	else

@@ -6,9 +6,9 @@
 
 #include "client_hello.h"
 #include "cur.h"
-#include "face.h"
 #include "own.h"
 #include "proxy.h"
+#include "tls.h"
 
 enum {
 	LOOK_MS = 30000,	/* for a whole ClientHello */
@@ -19,8 +19,6 @@ enum {
 
 /* By kind, a bit for each port; RELAY_NONE: of the loopback. */
 static uint8_t ports[RELAY_TLS + 1][65536 / 8];
-
-static const struct face relay_face;
 
 int relay_learn(struct sv hints, struct err *e)
 {
@@ -184,16 +182,25 @@ static bool look(struct conn *c)
 	return true;
 }
 
+/* Nothing more will be said to the agent; a WebSocket may have TLS. */
+static void shut(struct conn *c)
+{
+	if (c->tls && tls_shutdown(c->tls) == TLS_WANT_WRITE) {
+		c->want_write = true;
+		return;
+	}
+	c->shut = true;
+	(void)shutdown(c->watch.fd, SHUT_WR);
+}
+
 static bool carry(struct conn *c, struct call *call)
 {
 	struct exchange *x = call->exchange;
 
 	if (c->out.n == 0)
 		buf_free(&c->out);
-	if (x->response_done && c->out.n == 0 && !c->shut) {
-		c->shut = true;
-		(void)shutdown(c->watch.fd, SHUT_WR);
-	}
+	if (x->response_done && c->out.n == 0 && !c->shut)
+		shut(c);
 	if (x->body_done || call_is_full(call))
 		return false;
 	if (c->in.n) {
@@ -334,7 +341,7 @@ static bool is_backed_up(const struct call *call)
 	return call->conn->out.n > 0;
 }
 
-static const struct face relay_face = {
+const struct face relay_face = {
 	.step = relay_step,
 	.check_deadline = check_deadline,
 	.proceed = nothing,

@@ -19,8 +19,11 @@
 #ifndef EDGE_RELAY_FACE_H
 #define EDGE_RELAY_FACE_H
 
-#include "conn.h"
+#include "face.h"
 #include "relay_kind.h"
+
+/* Once it is carried, also a WebSocket's. */
+extern const struct face relay_face;
 
 /* EDGE_START's `relays`. */
 must_check int relay_learn(struct sv hints, struct err *e);

@@ -84,6 +84,19 @@ static const char *body_check(const struct http_request *r)
 	return NULL;
 }
 
+static const char *upgrade_check(const struct http_request *r)
+{
+	if (!r->upgrade)
+		return NULL;
+	if (!sv_eq(r->method, SV("GET")) || r->body != HTTP_BODY_NONE)
+		return "a WebSocket begins with a GET without a body";
+	/* They are of one hop: dial writes its own. */
+	if (http_field_get(&r->fields, SV("sec-websocket-key")).p ||
+	    http_field_get(&r->fields, SV("sec-websocket-version")).p)
+		return "a field that ends at this hop";
+	return NULL;
+}
+
 const char *request_check(const struct http_request *r)
 {
 	const char *why;
@@ -105,6 +118,8 @@ const char *request_check(const struct http_request *r)
 		why = fields_check(&r->fields);
 	if (!why)
 		why = body_check(r);
+	if (!why)
+		why = upgrade_check(r);
 	return why;
 }
 

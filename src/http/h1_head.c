@@ -157,6 +157,8 @@ static int connection_take(const struct http_fields *f, struct h1_framing *ret,
 				return h1_refuse(why, 400, "Connection has an "
 						 "option that is no token");
 			ret->wants_close |= sv_eq_nocase(option, SV("close"));
+			ret->wants_upgrade |= sv_eq_nocase(option,
+							   SV("upgrade"));
 		}
 	}
 	return 0;
@@ -194,6 +196,7 @@ int h1_framing_take(struct http_fields *f, struct h1_framing *ret,
 		    hop_take(field, &framing, why) < 0)
 			return -1;
 	}
+	framing.wants_websocket &= framing.wants_upgrade;
 	/* Nominations are read from fields that go themselves: mark first. */
 	for (size_t i = 0; i < f->n; i++)
 		if (!field_is_hop(f->v[i].name) &&

@@ -42,7 +42,8 @@ struct h1_framing {
 	bool wants_close;	/* Connection: close */
 	bool wants_continue;
 	bool wants_trailers;	/* TE: trailers */
-	bool wants_websocket;
+	bool wants_upgrade;	/* Connection: upgrade */
+	bool wants_websocket;	/* the same, and Upgrade: websocket */
 };
 
 /* Reads what ends at this hop, and removes it from f. */

@@ -13,6 +13,7 @@
 #include "field.h"
 #include "h1_head.h"
 #include "target.h"
+#include "websocket.h"
 
 /* The longest request line: method, absolute target, version. */
 enum { LINE_MAX_BYTES = HTTP_METHOD_MAX + 8 + HTTP_HOST_MAX + 6 +
@@ -164,8 +165,24 @@ static int body_take(const struct h1_framing *f, struct h1_request *h,
 	/* Kept-alive HTTP/1.0 is not worth its ambiguities. */
 	r->close = f->wants_close || h->is_http10;
 	r->trailers = f->wants_trailers && !h->is_http10;
-	h->wants_websocket = f->wants_websocket && !h->is_http10;
 	return 0;
+}
+
+/* Any other upgrade is not taken up, and the request is answered as it is. */
+static int upgrade_take(const struct h1_framing *f, struct h1_request *h,
+			struct h1_refusal *why)
+{
+	struct http_request *r = &h->request;
+	const char *reason;
+
+	if (!f->wants_websocket || h->is_http10 || h->is_connect)
+		return 0;
+	r->upgrade = true;
+	r->trailers = false;
+	if (r->body == HTTP_BODY_LENGTH && r->length == 0)
+		r->body = HTTP_BODY_NONE;
+	reason = websocket_take(&r->fields, true, &h->websocket_key);
+	return reason ? h1_refuse(why, 400, reason) : 0;
 }
 
 /* head: one whole head, of the arena and writable. */
@@ -186,7 +203,8 @@ static int head_parse(struct sv head, const struct h1_inlet *inlet,
 	    h1_framing_take(&r->fields, &framing, why) < 0 ||
 	    target_take(target, inlet, a, h, why) < 0 ||
 	    host_agree(&framing, h, why) < 0 ||
-	    body_take(&framing, h, why) < 0)
+	    body_take(&framing, h, why) < 0 ||
+	    upgrade_take(&framing, h, why) < 0)
 		return -1;
 	if (h->is_connect)
 		return 0;

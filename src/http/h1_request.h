@@ -30,7 +30,7 @@ struct h1_inlet {
 struct h1_request {
 	struct http_request request;
 	bool is_connect;	/* only host, port, fields are meaningful */
-	bool wants_websocket;	/* answer 426: not carried by this version */
+	struct sv websocket_key;	/* with request.upgrade */
 	bool is_http10;
 	/* With H1_BAD: what to answer before closing. */
 	uint16_t status;	/* 400, 403, 413, 414, 417, 431, 501, 505 */

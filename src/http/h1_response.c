@@ -13,6 +13,8 @@
 #include "own.h"
 #include "target.h"
 
+#define WEBSOCKET_FIELDS "connection: upgrade\r\nupgrade: websocket\r\n"
+
 static int line_parse(struct sv line, struct http_response *r, bool *http10,
 		      struct h1_refusal *why)
 {
@@ -31,7 +33,7 @@ static int line_parse(struct sv line, struct http_response *r, bool *http10,
 	if (!is_field_value(sv_trim(phrase)))
 		return h1_refuse(why, 502, "the status line has a control "
 					   "character");
-	if (code < 200 && code != 100 && code != 103)
+	if (code < 200 && code != 100 && code != 101 && code != 103)
 		return h1_refuse(why, 502, "an interim status that was not "
 					   "asked for");
 	r->status = (uint16_t)code;
@@ -52,7 +54,13 @@ static int body_take(const struct h1_framing *f, struct sv method, bool http10,
 	if (f->chunked && http10)
 		return h1_refuse(why, 502, "Transfer-Encoding in HTTP/1.0");
 	r->close = f->wants_close || http10;
-	if (bodiless || sv_eq(method, SV("HEAD"))) {
+	if (r->status == 101) {
+		if (!f->wants_websocket || f->chunked || f->has_length || http10)
+			return h1_refuse(why, 502, "a switch to no protocol "
+						   "that is carried");
+		r->upgrade = r->close = true;
+		r->body = HTTP_BODY_CLOSE;
+	} else if (bodiless || sv_eq(method, SV("HEAD"))) {
 		r->body = HTTP_BODY_NONE;
 		/* It may send a body all the same: read nothing behind it. */
 		if (r->status != 304 && bodiless && (f->chunked || f->length))
@@ -187,7 +195,8 @@ void h1_write_request(struct buf *b, const struct http_request *r)
 	put_fields(b, &r->fields);
 	put_framing(b, r->body, r->length);
 	/* What is of this hop must be named as such. */
-	buf_puts(b, r->trailers ? "te: trailers\r\nconnection: te, keep-alive"
+	buf_puts(b, r->upgrade ? WEBSOCKET_FIELDS "\r\n" :
+		    r->trailers ? "te: trailers\r\nconnection: te, keep-alive"
 				  "\r\n\r\n" :
 				  "connection: keep-alive\r\n\r\n");
 }
@@ -198,6 +207,8 @@ void h1_write_response_head(struct buf *b, const struct http_response *r,
 	buf_printf(b, "HTTP/1.1 %u %s\r\n", (unsigned)r->status,
 		   h1_phrase(r->status));
 	put_fields(b, &r->fields);
+	if (r->upgrade)
+		buf_puts(b, WEBSOCKET_FIELDS);
 	if (r->status >= 200) {
 		put_framing(b, r->body, r->length);
 		buf_printf(b, "connection: %s\r\n",
@@ -213,7 +224,8 @@ const char *h1_phrase(uint16_t status)
 		uint16_t status;
 		const char *phrase;
 	} phrases[] = {
-		{ 100, "Continue" }, { 103, "Early Hints" }, { 200, "OK" },
+		{ 100, "Continue" }, { 101, "Switching Protocols" },
+		{ 103, "Early Hints" }, { 200, "OK" },
 		{ 201, "Created" }, { 202, "Accepted" },
 		{ 203, "Non-Authoritative Information" },
 		{ 204, "No Content" }, { 205, "Reset Content" },

@@ -18,8 +18,9 @@ struct h1_response {
 
 /*
  * As h1_parse_request(), for a response to a request with that method.  A
- * status below 200 (100 or 103 only) is an interim head: the real one follows
- * behind it; the caller bounds how many it takes.
+ * status of 100 or 103 is an interim head: the real one follows behind it; the
+ * caller bounds how many it takes.  101 is the last head, and for the caller to
+ * refuse where it was not asked for.
  */
 must_check ssize_t h1_parse_response(struct sv in, struct sv method,
 				     struct arena *a, struct h1_response *ret);

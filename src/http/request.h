@@ -54,6 +54,8 @@ struct http_request {
 				      connection and the like */
 	enum http_body body;
 	uint64_t length;	/* with HTTP_BODY_LENGTH */
+	bool upgrade;		/* to a WebSocket: a GET without a body, whose
+				   key and version are not among the fields */
 	bool expects_continue;	/* the agent waits for a 100 */
 	bool close;		/* the agent's connection ends after it */
 	bool trailers;		/* the agent takes those of the response */
@@ -62,6 +64,7 @@ struct http_request {
 
 struct http_response {
 	uint16_t status;	/* 100 to 599 */
+	bool upgrade;		/* a 101: a WebSocket follows, as the body */
 	struct http_fields fields; /* end-to-end ones, as above; the answer to
 				      HEAD keeps its content-length here */
 	enum http_body body;

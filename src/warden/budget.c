@@ -318,8 +318,8 @@ int budget_decide(struct warden *w, const struct msg_REQUEST *m,
 {
 	const struct budget_ask ask = {
 		.conn = m->conn, .id = m->id, .host = r->host,
-		.head_bytes = head_bytes(r), .body = r->body,
-		.length = r->length,
+		.head_bytes = head_bytes(r), .length = r->length,
+		.body = r->upgrade ? HTTP_BODY_CHUNKED : r->body,
 		.by_wildcard = !is_named(w->policy, r->host),
 	};
 	const struct budget_rule *reached;

@@ -72,6 +72,8 @@ int record_request(struct warden *w, const struct msg_REQUEST *m,
 	json_put_str(j, "verdict", verdict_name(answer->verdict));
 	json_put_sv(j, "method", m->method);
 	put_url(j, m);
+	if (m->upgrade)
+		json_put_str(j, "upgrade", "websocket");
 	json_key(j, "rule");
 	if (answer->rule)
 		json_sv(j, answer->rule->text);

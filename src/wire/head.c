@@ -82,7 +82,7 @@ void head_to_request(const struct http_request *r, uint32_t conn, uint32_t id,
 		.path = r->path, .has_query = r->has_query, .query = r->query,
 		.fields = buf_sv(scratch), .body = (uint8_t)r->body,
 		.length = r->length, .h2 = r->h2,
-		.trailers = r->trailers,
+		.trailers = r->trailers, .upgrade = r->upgrade,
 	};
 }
 
@@ -95,11 +95,12 @@ int head_from_request(const struct msg_REQUEST *m, struct arena *a,
 		.has_query = m->has_query == 1, .query = m->query,
 		.body = (enum http_body)m->body, .length = m->length,
 		.h2 = m->h2 == 1, .trailers = m->trailers == 1,
+		.upgrade = m->upgrade == 1,
 	};
 
 	if ((m->scheme != HTTP_PLAIN && m->scheme != HTTP_TLS) ||
 	    m->body > HTTP_BODY_CHUNKED || m->has_query > 1 ||
-	    m->h2 > 1 || m->trailers > 1 ||
+	    m->h2 > 1 || m->trailers > 1 || m->upgrade > 1 ||
 	    (m->body != HTTP_BODY_LENGTH && m->length != 0))
 		return err_kind(e, ERR_PROTO, "malformed request");
 	if (head_get_fields(m->fields, a, &r.fields, e) < 0)

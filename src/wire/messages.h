@@ -111,8 +111,8 @@ enum { WIRE_FDS_MAX = 4, WIRE_SIZE_MAX = 131072, WIRE_CHUNK_MAX = 32768,
 	F(U32, conn, 0) F(U32, id, 0) F(U8, scheme, 0) F(SV, host, 253)   \
 	F(U16, port, 0) F(SV, method, 32) F(SV, path, 8192)               \
 	F(U8, has_query, 0) F(SV, query, 16384) F(SV, fields, 65536)      \
-	F(U8, body, 0) F(U64, length, 0) F(U8, h2, 0) \
-	F(U8, trailers, 0)
+	F(U8, body, 0) F(U64, length, 0) F(U8, h2, 0)                     \
+	F(U8, trailers, 0) F(U8, upgrade, 0)
 /* Descriptor: the stream to dial, with the first allowed request of a conn.
  * status is 0 when allowed, else what edge answers (403, 502, ...). */
 #define WIRE_FIELDS_VERDICT(F)                                            \

@@ -210,19 +210,20 @@ def test_a_first_start_of_claude_finds_a_network(stockade, authority, api):
                   "GET https://platform.claude.com/v1/oauth/hello").ok()
 
 
-def test_codex_is_told_to_post(stockade, authority, api):
-    """An upgrade is answered at once with the one status it falls back on."""
-    result = stockade.run(
-        "curl", "-sS", "-o", "/dev/null", "-w", "%{http_code} %{time_total}",
-        "--http1.1", "-H", "Connection: Upgrade", "-H", "Upgrade: websocket",
-        "-H", "Sec-WebSocket-Version: 13",
-        "-H", "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
+def test_codex_may_ask_for_a_websocket(stockade, authority, api):
+    """The origin here has none, and says so with a credential that it knows."""
+    result = stockade.sh(
+        "curl -sS -o /dev/null -w '%{http_code}' --http1.1 "
+        "-H 'Connection: Upgrade' -H 'Upgrade: websocket' "
+        "-H 'Sec-WebSocket-Version: 13' "
+        "-H 'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==' "
+        "-H \"Authorization: Bearer $CODEX_API_KEY\" "
         "https://api.openai.com/v1/responses",
         policy=f"roots {authority.pem}\nreach api.openai.com via {api.via}\n",
         flags=["--profile", "codex"], env={"CODEX_API_KEY": KEY})
-    status, seconds = result.out.split()
-    assert status == "426" and float(seconds) < 3, result
-    assert api.requests == []
+    assert result.out == "404", result
+    assert api.targets == ["GET /v1/responses"]
+    assert api.requests[0].get("upgrade") == "websocket"
 
 
 STATE = {

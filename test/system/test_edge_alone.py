@@ -496,15 +496,44 @@ def test_a_hostile_reason_cannot_split_the_answer(edge, agent):
     assert json.loads(got.body)["reason"].startswith("a\r\nSet-Cookie: b")
 
 
-def test_websockets_are_refused_with_426(edge, agent):
-    agent.send(f"GET /ws HTTP/1.1\r\nHost: {HOST}\r\nUpgrade: websocket\r\n"
-               "Connection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
-               "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n")
-    assert edge.refused().reason == b"WebSockets are not carried"
-    got = agent.response()
-    assert got.status == 426
-    assert agent.is_closed()
+UPGRADE = (f"GET /ws HTTP/1.1\r\nHost: {HOST}\r\nUpgrade: WebSocket\r\n"
+           "Connection: keep-alive, Upgrade\r\nSec-WebSocket-Version: 13\r\n"
+           "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n")
+
+
+def test_a_websocket_is_a_get_and_then_bytes(edge, agent):
+    """What comes behind its head waits for the 101; the accept value is edge's."""
+    agent.send(UPGRADE + "early")
+    request = edge.request()
+    assert (request.method, request.upgrade, request.body) == (b"GET", 1, 0)
+    assert b"sec-websocket" not in request.fields
+    stream = edge.allow(request)
+    stream.end.settimeout(0.1)
+    with pytest.raises((TimeoutError, BlockingIOError)):
+        stream.receive()
+    stream.end.settimeout(20)
+    stream.send("RESPONSE", id=request.id, status=101, body=3,
+                fields=wire.fields(("sec-websocket-accept", "dial's"),
+                                   ("sec-websocket-protocol", "a")))
+    stream.send("CHUNK", data=b"hello")
+    assert agent.until(b"hello") == (
+        b"HTTP/1.1 101 Switching Protocols\r\nsec-websocket-protocol: a\r\n"
+        b"sec-websocket-accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n"
+        b"connection: upgrade\r\nupgrade: websocket\r\n\r\nhello")
+    assert stream.receive().data == b"early"
+    stream.send("CHUNK_END")
+    agent.send("GET /next HTTP/1.1\r\n\r\n")
+    assert stream.receive().data == b"GET /next HTTP/1.1\r\n\r\n"
     assert edge.is_quiet()
+
+
+@pytest.mark.parametrize("upgrade,body", [(False, 3), (True, 0), (True, 1)])
+def test_a_switch_that_is_none_is_not_shown(edge, agent, upgrade, body):
+    agent.send(UPGRADE if upgrade else GET)
+    request = edge.request()
+    edge.allow(request).send("RESPONSE", id=request.id, status=101, body=body)
+    assert agent.response().status == 502
+    assert agent.is_closed()
 
 
 def test_upgrades_to_http2_are_not_carried(edge, agent):

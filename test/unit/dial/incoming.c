@@ -169,6 +169,27 @@ static void test_eof_tells_a_cut_from_an_end(void)
 	incoming_fini(&i);
 }
 
+static void test_a_switch_is_for_who_asked(void)
+{
+	const struct sv head = SV("HTTP/1.1 101 x\r\nupgrade: websocket\r\n"
+				  "connection: upgrade\r\n\r\nabc");
+
+	for (int asked = 0; asked < 2; asked++) {
+		struct sv in = head, data = { 0 };
+		struct incoming i;
+
+		incoming_init(&i, GET);
+		i.upgrade = asked;
+		CHECK_INT(incoming_next(&i, &in, &data),
+			  asked ? INCOMING_HEAD : INCOMING_BAD);
+		if (asked)
+			CHECK_SV(in, "abc");
+		else
+			CHECK(strstr(i.reason, "not asked for") != NULL);
+		incoming_fini(&i);
+	}
+}
+
 static void test_next_behind_the_end_is_bad(void)
 {
 	struct incoming i;
@@ -191,6 +212,7 @@ int main(void)
 	RUN(test_next_skips_a_few_interim_heads);
 	RUN(test_next_a_head_larger_than_its_maximum_is_bad);
 	RUN(test_eof_tells_a_cut_from_an_end);
+	RUN(test_a_switch_is_for_who_asked);
 	RUN(test_next_behind_the_end_is_bad);
 	return tap_done();
 }

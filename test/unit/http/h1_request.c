@@ -302,10 +302,14 @@ static void test_request_flags_say_what_the_agent_wants(void)
 	struct h1_request h;
 
 	CHECK(parse(SV(GET "Upgrade: WebSocket\r\nConnection: upgrade\r\n"
-		       "Sec-WebSocket-Key: AAAA\r\n" END), &tls, &a, &h) > 0);
-	CHECK(h.wants_websocket && !h.request.close);
+		       "Sec-WebSocket-Version: 13\r\n"
+		       "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+		       END), &tls, &a, &h) > 0);
+	CHECK(h.request.upgrade && !h.request.close);
+	CHECK_SV(h.websocket_key, "dGhlIHNhbXBsZSBub25jZQ==");
+	CHECK_INT(h.request.fields.n, 0);
 	CHECK(parse(SV(GET "Upgrade: h2c\r\n" END), &tls, &b, &h) > 0);
-	CHECK(!h.wants_websocket);
+	CHECK(!h.request.upgrade);
 	CHECK(parse(SV(POST "Expect: 100-Continue\r\nContent-Length: 2\r\n"
 		       END), &tls, &c, &h) > 0);
 	CHECK(h.request.expects_continue);

@@ -59,6 +59,10 @@ static const struct {
 	  "HTTP/1.1 100 Continue\r\n\r\n" },
 	{ "GET", "HTTP/1.1 103 x\r\nLink: </a>\r\n\r\n", 103, HTTP_BODY_NONE, 0,
 	  false, "HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n" },
+	{ "GET", "HTTP/1.1 101 x\r\nUPGRADE: WebSocket\r\nConnection: Upgrade"
+	  "\r\nX: y\r\n\r\n", 101, HTTP_BODY_CLOSE, 0, true,
+	  "HTTP/1.1 101 Switching Protocols\r\nx: y\r\nconnection: upgrade\r\n"
+	  "upgrade: websocket\r\n\r\n" },
 	{ "GET", OK "Content-Length: 0\r\nConnection: close, X-Hop\r\n"
 	  "X-Hop: 1\r\nKeep-Alive: 1\r\nAlt-Svc: h3=\":443\"\r\n"
 	  "Upgrade: h2\r\nProxy-Authenticate: Basic\r\nSet-Cookie: a\r\n"
@@ -99,6 +103,11 @@ static const struct sv refused[] = {
 	SV("HTTP/1.1 600 OK\r\n\r\n"), SV("HTTP/1.1 099 OK\r\n\r\n"),
 	SV("HTTP/1.1 +20 OK\r\n\r\n"), SV("HTTP/1.1 200OK\r\n\r\n"),
 	SV("HTTP/1.1 200 O\0K\r\n\r\n"), SV("HTTP/1.1 101 x\r\n\r\n"),
+	SV("HTTP/1.1 101 x\r\nUpgrade: websocket\r\n\r\n"),
+	SV("HTTP/1.1 101 x\r\nUpgrade: h2c\r\nConnection: upgrade\r\n\r\n"),
+	SV("HTTP/1.0 101 x\r\nUpgrade: websocket\r\nConnection: upgrade\r\n\r\n"),
+	SV("HTTP/1.1 101 x\r\nUpgrade: websocket\r\nConnection: upgrade\r\n"
+	   "Content-Length: 0\r\n\r\n"),
 	SV("HTTP/1.1 102 x\r\n\r\n"), SV("<html>"), SV("\r\n" OK "\r\n"),
 	SV("ICY 200 OK\r\n\r\n"),
 	SV(OK "X: a\r\n b\r\n\r\n"), SV(OK "X : a\r\n\r\n"),
