@@ -40,7 +40,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	MUST(sv_eq(r.host, inlet->host) && r.port == inlet->port);
 	MUST(request_is_canonical(&r));
 	MUST(!ended || r.body == HTTP_BODY_NONE || r.length == 0);
-	MUST(ended || r.body != HTTP_BODY_NONE);
+	MUST(ended || r.body != HTTP_BODY_NONE || r.upgrade);
 	check_written(&r);
 	return 0;
 }

@@ -102,7 +102,7 @@ bool call_send(struct call *call, struct sv data)
 	MUST(call->state == CALL_EXCHANGE && !x->body_done);
 	/* Nobody else counts in it: it is for HTTP/1. */
 	x->h1.body_left += data.n;
-	MUST(x->request.body == HTTP_BODY_CHUNKED ||
+	MUST(x->request.body == HTTP_BODY_CHUNKED || x->upgraded ||
 	     (x->request.body == HTTP_BODY_LENGTH &&
 	      x->h1.body_left <= x->request.length));
 	return true;
@@ -151,6 +151,13 @@ static void answer(struct call *call, uint8_t how)
 		r.body = HTTP_BODY_LENGTH;
 		r.length = x->response_left = 5;
 		x->bounded = true;
+	}
+	if (x->request.upgrade && how & 4) {
+		r = (struct http_response){ .status = 101, .upgrade = true,
+					    .body = HTTP_BODY_CHUNKED };
+		x->response_left = 0;
+		x->bounded = false;
+		x->upgraded = true;
 	}
 	x->head_sent = true;
 	conn.face->response(call, &r);

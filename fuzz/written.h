@@ -29,6 +29,7 @@ static inline void check_same(const struct http_request *a,
 	MUST(sv_eq(a->path, b->path) && sv_eq(a->query, b->query));
 	MUST(a->has_query == b->has_query);
 	MUST(a->body == b->body && a->length == b->length);
+	MUST(a->upgrade == b->upgrade);
 	check_fields(&a->fields, &b->fields);
 }
 
@@ -60,22 +61,40 @@ static inline void check_careless_reading(struct sv head)
 	MUST(ended && hosts == 1 && framings <= 1);
 }
 
+/* What dial adds to the upgrade to a WebSocket. */
+static inline void add_key(struct http_request *r, struct arena *a)
+{
+	size_t n = r->fields.n;
+	struct http_field *v = arena_alloc(a, (n + 2) * sizeof *v);
+
+	MUST(v);
+	if (n)
+		memcpy(v, r->fields.v, n * sizeof *v);
+	v[n] = (struct http_field){ SV("sec-websocket-version"), SV("13") };
+	v[n + 1] = (struct http_field){ SV("sec-websocket-key"),
+					SV("dGhlIHNhbXBsZSBub25jZQ==") };
+	r->fields = (struct http_fields){ v, n + 2 };
+}
+
 static inline void check_written(const struct http_request *r)
 {
 	struct h1_inlet inlet = { .scheme = r->scheme, .host = r->host,
 				.port = r->port };
 	auto_arena struct arena a = arena_new(1 << 20);
 	auto_buf struct buf b = buf_new(1 << 20);
+	struct http_request out = *r;
 	struct h1_request again;
 
-	h1_write_request(&b, r);
+	if (r->upgrade)
+		add_key(&out, &a);
+	h1_write_request(&b, &out);
 	MUST(!b.full);
 	/* The limit of a head may be passed by what was normalised. */
 	if (b.n > HTTP_HEAD_MAX)
 		return;
 	check_careless_reading(buf_sv(&b));
 	/* Host and framing come on top of the most fields that there may be. */
-	if (r->fields.n + 3 > HTTP_FIELDS_MAX)
+	if (out.fields.n + 3 > HTTP_FIELDS_MAX)
 		return;
 	MUST(h1_parse_request(buf_sv(&b), &inlet, &a, &again) == (ssize_t)b.n);
 	check_same(r, &again.request);

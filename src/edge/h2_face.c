@@ -217,6 +217,8 @@ static void response(struct call *call, struct http_response *r)
 	bool has_body = r->body == HTTP_BODY_CHUNKED || r->length;
 	struct head h;
 
+	if (r->upgrade)
+		r->status = 200;	/* RFC 8441, 5 */
 	if (!head_take(call, r, &h)) {
 		abort_stream(call);
 		return;
@@ -288,14 +290,21 @@ static void page(struct call *call, struct page *p)
 static void done(struct call *call)
 {
 	struct h2_stream *s = call->h2;
+	const struct exchange *x = call->exchange;
+	bool upgraded = x && x->upgraded;
 
 	conn_release(call->conn);
+	/* dial ended before it had taken all of a WebSocket. */
+	if (s && upgraded && !exchange_is_over(x)) {
+		h2_give_up(s, NGHTTP2_INTERNAL_ERROR);
+		return;
+	}
 	/* Nobody has seen a request whose head is still to come. */
 	if (s && call->state == CALL_IDLE)
 		h2_reset(s, NGHTTP2_REFUSED_STREAM);
 	if (s)
 		h2_part(s);
-	if (!channel_is_open(&call->stream))
+	if (!channel_is_open(&call->stream) || upgraded)
 		h2_retire_call(call);
 	else
 		spare_call(call);

@@ -71,11 +71,23 @@ static bool count_body(struct h2_stream *s, size_t n)
 	return true;
 }
 
+/* A WebSocket's bytes wait for the switch; without one they are nobody's. */
+static bool is_held_back(struct h2_stream *s)
+{
+	struct exchange *x = s->call->exchange;
+
+	if (!x->request.upgrade || x->upgraded)
+		return false;
+	if (x->head_sent)
+		call_send_end(s->call);
+	return true;
+}
+
 static void send_body(struct h2_stream *s)
 {
 	struct call *call = s->call;
 
-	if (call->exchange->body_done || call_is_full(call))
+	if (call->exchange->body_done || call_is_full(call) || is_held_back(s))
 		return;
 	while (s->in.n && !call_is_full(call)) {
 		struct sv piece = sv_head(buf_sv(&s->in), WIRE_CHUNK_MAX);
@@ -160,6 +172,11 @@ bool h2_step(struct conn *c)
 	return c->eof ? on_eof(c) : conn_fill(c, CONN_READ);
 }
 
+static bool is_websocket(const struct h2_stream *s)
+{
+	return s->call && s->call->exchange && s->call->exchange->upgraded;
+}
+
 /* Not the origin's time: that may think as long as it likes. */
 static uint64_t patience_ms(const struct conn *c)
 {
@@ -168,7 +185,8 @@ static uint64_t patience_ms(const struct conn *c)
 	if (c->out.n)
 		return IDLE_MS;
 	for (const struct h2_stream *s = c->h2->streams; s; s = s->next)
-		if (s->out.n || !s->is_ended || !s->call)
+		if (s->out.n || !s->call ||
+		    (!s->is_ended && !is_websocket(s)))
 			patience = IDLE_MS;
 	return patience;
 }

@@ -13,11 +13,13 @@
 #include "field.h"
 #include "own.h"
 #include "target.h"
+#include "websocket.h"
 
 enum { TARGET_MAX = HTTP_PATH_MAX + 1 + HTTP_QUERY_MAX };
 
 struct pseudo {
-	struct sv method, scheme, authority, path;	/* .p NULL: none */
+	struct sv method, scheme, authority, path, protocol;
+	/* .p NULL: none */
 };
 
 void h2_list_add(struct h2_list *l, struct arena *a, struct sv name,
@@ -60,6 +62,8 @@ static int pseudo_take(const struct http_field *f, struct pseudo *ret,
 		to = &ret->authority;
 	else if (sv_eq(f->name, SV(":path")))
 		to = &ret->path;
+	else if (sv_eq(f->name, SV(":protocol")))
+		to = &ret->protocol;
 	else
 		return h1_refuse(why, 400, "an unknown pseudo-header field");
 	if (to->p)
@@ -208,6 +212,37 @@ static int target_take(const struct pseudo *p, const struct h1_inlet *inlet,
 	return 0;
 }
 
+/* RFC 8441: the GET that it would be in HTTP/1. */
+static int protocol_take(struct pseudo *p, bool ended, struct h1_refusal *why)
+{
+	if (!p->protocol.p)
+		return 0;
+	if (!sv_eq(p->method, SV("CONNECT")))
+		return h1_refuse(why, 400, "a protocol without CONNECT");
+	if (!sv_eq(p->protocol, SV("websocket")))
+		return h1_refuse(why, 501, "a protocol that is not carried");
+	if (ended)
+		return h1_refuse(why, 400, "a WebSocket that ends with its "
+					   "head");
+	p->method = SV("GET");
+	return 0;
+}
+
+static int upgrade_take(const struct h1_framing *framing,
+			struct http_fields *f, struct http_request *r,
+			struct h1_refusal *why)
+{
+	struct sv unused;
+	const char *reason = websocket_take(f, false, &unused);
+
+	if (reason)
+		return h1_refuse(why, 400, reason);
+	if (framing->has_length)
+		return h1_refuse(why, 400, "a WebSocket has a length");
+	r->upgrade = true;
+	return 0;
+}
+
 static int body_take(const struct h1_framing *f, bool ended,
 		     struct http_request *r, struct h1_refusal *why)
 {
@@ -236,10 +271,12 @@ int h2_parse_request(struct h2_list *list, bool ended,
 	const char *reason;
 
 	if (why->reason || list_split(&f, &p, why) < 0 ||
+	    protocol_take(&p, ended, why) < 0 ||
 	    target_take(&p, inlet, a, &r, why) < 0 ||
 	    cookies_join(&f, a, why) < 0 ||
 	    h1_framing_take(&f, &framing, why) < 0 ||
-	    body_take(&framing, ended, &r, why) < 0)
+	    (p.protocol.p ? upgrade_take(&framing, &f, &r, why) :
+			    body_take(&framing, ended, &r, why)) < 0)
 		return -1;
 	if (!p.authority.p && !framing.host.p)
 		return h1_refuse(why, 400, "there is no authority");
@@ -247,7 +284,7 @@ int h2_parse_request(struct h2_list *list, bool ended,
 	if ((p.authority.p && authority_agree(p.authority, inlet, why) < 0) ||
 	    (framing.host.p && authority_agree(framing.host, inlet, why) < 0))
 		return -1;
-	r.trailers = framing.wants_trailers;
+	r.trailers = framing.wants_trailers && !r.upgrade;
 	r.fields = f;
 	reason = request_check(&r);
 	if (reason)

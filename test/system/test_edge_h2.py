@@ -375,6 +375,61 @@ def test_a_literal_address_is_explained(edge):
     assert nothing_was_asked(edge) == 1
 
 
+SOCKET = [(":protocol", "websocket"), ("sec-websocket-version", "13")]
+
+
+def test_a_websocket_is_a_get_and_then_bytes(edge, agent):
+    """An extended CONNECT: its bytes wait for the switch, each half ends by itself,
+    and the call is not used again."""
+    stream = agent.get("/ws", *SOCKET, ("sec-websocket-protocol", "a"),
+                       method="CONNECT", body=False)
+    agent.data(stream, b"early")
+    request = asked(edge)
+    assert (request.method, request.upgrade, request.body, request.path) == (
+        b"GET", 1, 0, b"/ws")
+    assert request.fields == wire.fields(("sec-websocket-protocol", "a"))
+    dial = edge.allow(request)
+    dial.end.settimeout(0.1)
+    with pytest.raises((TimeoutError, BlockingIOError)):
+        dial.receive()
+    dial.end.settimeout(20)
+    dial.send("RESPONSE", id=request.id, status=101, body=3, fields=wire.fields(
+        ("sec-websocket-accept", "x"), ("sec-websocket-protocol", "a")))
+    dial.send("CHUNK", data=b"hello")
+    assert dial.receive().data == b"early"
+    answer = agent.answers[stream]
+    agent.until(lambda: answer.body == b"hello")
+    assert agent.settings[8] == 1
+    assert answer.fields == {":status": "200", "sec-websocket-protocol": "a"}
+    dial.send("CHUNK_END")
+    agent.until(lambda: answer.ended)
+    agent.data(stream, b"last", True)
+    assert dial.receive().data == b"last"
+    assert dial.receive().kind == "BODY_END"
+    dial.send("TAKEN")
+    assert dial.receive() is None    # its stream is not used again
+
+
+def test_a_websocket_that_is_not_opened(edge, agent):
+    """Denied, refused by the origin, or cut off by dial in the middle."""
+    denied = agent.get("/no", *SOCKET, method="CONNECT", body=False)
+    edge.deny(asked(edge))
+    assert agent.answer(denied).status == 403
+    other = agent.get("/gone", *SOCKET, method="CONNECT", body=False)
+    agent.data(other, b"early")
+    request = asked(edge)
+    dial = edge.allow(request)
+    respond(dial, request, b"no", status=404, length=2)
+    assert (agent.answer(other).status, agent.answers[other].body) == (404, b"no")
+    assert dial.receive().kind == "BODY_END"
+    cut = agent.get("/cut", *SOCKET, method="CONNECT", body=False)
+    request = asked(edge)
+    dial = edge.allow(request)
+    dial.send("RESPONSE", id=request.id, status=101, body=3)
+    dial.send("FAILURE", id=request.id, status=502, reason="gone")
+    assert agent.answer(cut).error is not None
+
+
 def refused_head(*changes, drop=(), body=None):
     """A GET whose fields are changed: "name" replaced, others added."""
     def send(agent):

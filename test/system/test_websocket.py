@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """WebSockets: an upgrade that a rule for GET allows, bytes both ways, each end
 told to the other; judged by what the origin received and the client saw."""
+import json
 import os
 
 import pytest
@@ -67,7 +68,6 @@ def plain():
 @pytest.fixture
 def inside(stockade, authority, ws, plain):
     """Runs a client; the lines that it says, decoded."""
-    import json
     for origin in ws, plain:
         for kept in origin.heads, origin.frames, origin.ends, origin.rest:
             kept.clear()
@@ -267,11 +267,66 @@ import asyncio, ssl, websockets
 async def main():
     async with websockets.connect("wss://ws.test/echo", max_size=None) as ws:
         await ws.send("hello"); say(await ws.recv())
-        await ws.send(b"x" * 3000000); say(len(await ws.recv()))
+        await ws.send(b"x" * 1000000); say(len(await ws.recv()))
     say(ws.close_code)
 asyncio.run(main())
 """
 
 
 def test_a_client_of_python(inside):
-    assert inside(LIBRARY) == [["hello"], [3000000], [1000]]
+    assert inside(LIBRARY) == [["hello"], [1000000], [1000]]
+
+
+NODE = r"""
+const http2 = require("http2");
+const session = http2.connect("https://ws.test");
+session.on("error", e => { console.log(JSON.stringify([String(e)])); process.exit(1); });
+function open(path, use) {
+	return new Promise((resolve) => {
+		const s = session.request({ ":method": "CONNECT", ":path": path,
+			":protocol": "websocket", "sec-websocket-version": "13" },
+			{ endStream: false });
+		let status = 0, got = [];
+		s.on("response", h => { status = h[":status"]; use(s, status); });
+		s.on("data", d => got.push(d));
+		s.on("end", () => s.end());
+		s.on("error", () => 0);
+		s.on("close", () => { got = Buffer.concat(got);
+			resolve([status, got.length, got.toString("hex", 0, 20)]); });
+	});
+}
+function frame(opcode, n) {
+	const head = Buffer.alloc(14);
+	head[0] = 0x80 | opcode; head[1] = 0xff;
+	head.writeBigUInt64BE(BigInt(n), 2);
+	return Buffer.concat([head, Buffer.alloc(n, "x")]);
+}
+session.on("remoteSettings", async settings => {
+	if (!settings.enableConnectProtocol) process.exit(2);
+	const all = await Promise.all([
+		open("/echo", s => { s.write(frame(2, 1000000)); s.write(frame(8, 2)); }),
+		open("/no", s => s.end()), open("/refuse", s => s.end()),
+		open("/greet", s => s.write(frame(8, 2))),
+		open("/wrong", s => s.end())]);
+	for (const one of all) console.log(JSON.stringify(one));
+	session.close();
+});
+"""
+
+
+def test_a_client_over_http2(stockade, authority, ws):
+    """RFC 8441: several on one connection, to an origin that has HTTP/1."""
+    ws.heads.clear()
+    result = stockade.run(
+        "node", "-e", NODE,
+        policy=f"roots {authority.pem}\nreach ws.test via {ws.via}\n"
+               "allow GET ws.test/**\ndeny GET ws.test/no\n").ok()
+    got = [json.loads(line) for line in result.out.splitlines()]
+    # Ends as they are in HTTP/2: without an error, as the origin has ended.
+    assert [g[0] for g in got] == [200, 403, 404, 200, 502]
+    assert got[0][1] == 10 + 1000000 + 4
+    assert got[3][2] == "820568656c6c6f" + "88027878"
+    assert sorted(h.split(b" ")[1] for h in ws.heads) == [
+        b"/echo", b"/greet", b"/refuse", b"/wrong"]
+    assert [r["upgrade"] for r in events(stockade, "request")] == [
+        "websocket"] * 5

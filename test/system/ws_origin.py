@@ -131,7 +131,8 @@ class Origin:
             name, _, value = line.partition(b": ")
             fields[name.decode().lower()] = value
         if path == "/refuse":
-            sock.sendall(b"HTTP/1.1 404 No\r\nContent-Length: 3\r\n\r\nno\n")
+            sock.sendall(b"HTTP/1.1 404 No\r\nConnection: close\r\n"
+                         b"Content-Length: 3\r\n\r\nno\n")
             self.rest.append(pipe.rest())
             return
         more = {"/protocol": b"Sec-WebSocket-Protocol: b\r\n",

@@ -38,6 +38,7 @@ static int parse(struct sv in, bool ended, const struct h1_inlet *inlet,
 #define P ":path /\n"
 #define GET M S A P
 #define POST ":method POST\n" S A P
+#define SOCKET ":method CONNECT\n:protocol websocket\n" S A P
 #define LAST "connection: keep-alive\r\n\r\n"
 #define OUT "GET / HTTP/1.1\r\nhost: h.test\r\n"
 
@@ -76,6 +77,11 @@ static const struct {
 	  "authorization k\n", OUT "authorization: k\r\n"
 	  "te: trailers\r\nconnection: te, keep-alive\r\n\r\n" },
 	{ &tls, true, GET "x-te gzip\n", OUT "x-te: gzip\r\n" LAST },
+	/* a WebSocket */
+	{ &tls, false, SOCKET "sec-websocket-version 13\n"
+	  "sec-websocket-key x\nsec-websocket-protocol p\n",
+	  OUT "sec-websocket-protocol: p\r\nconnection: upgrade\r\n"
+	  "upgrade: websocket\r\n\r\n" },
 };
 
 static void test_request_accepted_is_written_as_http_1(void)
@@ -126,6 +132,11 @@ static const struct {
 	{ 400, SV(":method PRI\n" S A P) },
 	{ 501, SV(":method CONNECT\n" S A P) },
 	{ 501, SV(":method CONNECT\n" A) },
+	{ 501, SV(":method CONNECT\n:protocol connect-udp\n" S A P) },
+	{ 400, SV(SOCKET) },
+	{ 400, SV(SOCKET "sec-websocket-version 8\n") },
+	{ 400, SV(SOCKET "sec-websocket-version 13\ncontent-length 0\n") },
+	{ 400, SV(SOCKET ":protocol websocket\nsec-websocket-version 13\n") },
 	{ 501, SV(":method TRACE\n" S A P) },
 	{ 501, SV(":method AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\n" S A P) },
 	/* scheme, authority */
@@ -189,6 +200,20 @@ static void test_request_refused(void)
 		if (l.why.status != refused[i].status)
 			printf("# %zu: %s\n", i, l.why.reason);
 	}
+}
+
+static void test_a_websocket_does_not_end_with_its_head(void)
+{
+	auto_arena struct arena a, b;
+	const struct sv in = SV(SOCKET "sec-websocket-version 13\n");
+	struct http_request r;
+	struct h2_list l;
+
+	CHECK_INT(parse(in, false, &tls, &a, &l, &r), 0);
+	CHECK(r.upgrade && r.body == HTTP_BODY_NONE && r.fields.n == 0);
+	CHECK_SV(r.method, "GET");
+	CHECK_INT(parse(in, true, &tls, &b, &l, &r), -1);
+	CHECK_INT(l.why.status, 400);
 }
 
 static void test_a_length_needs_a_body(void)
@@ -258,6 +283,7 @@ int main(void)
 {
 	RUN(test_request_accepted_is_written_as_http_1);
 	RUN(test_request_refused);
+	RUN(test_a_websocket_does_not_end_with_its_head);
 	RUN(test_a_length_needs_a_body);
 	RUN(test_continue_only_before_a_body);
 	RUN(test_a_head_is_bounded);
