@@ -2,8 +2,8 @@
 /*
  * The start and the end of edge, and its channels: see edge.h.
  *
- * Any trouble with warden or vault ends the process, and with it every
- * connection of the agent: a helper that dies means "no network".
+ * Any trouble with warden ends the process, and with it every connection of
+ * the agent.  Without vault there are no further certificates.
  */
 #include "edge.h"
 
@@ -106,7 +106,7 @@ static int start_vault(struct edge *g, int fd, struct err *e)
 	struct msg m = { .kind = MSG_LEAF_KEY };
 
 	g->vault.message = handshake_on_vault;
-	g->vault.closed = on_channel_closed;
+	g->vault.closed = handshake_on_vault_closed;
 	if (channel_open(&g->vault, g->loop, fd, ROLE_EDGE, ROLE_VAULT,
 			 PHASE_RUN, e) < 0)
 		return -1;

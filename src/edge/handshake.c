@@ -40,6 +40,13 @@ static void refuse(struct conn *c, enum tls_alert alert, struct sv reason)
 	tls_refuse(c->tls, alert);
 }
 
+static void refuse_unsigned(struct conn *c)
+{
+	c->wait_cert = false;
+	refuse(c, TLS_ALERT_INTERNAL_ERROR,
+	       SV("no certificate: vault does not answer"));
+}
+
 static void ask_vault(struct conn *c)
 {
 	struct msg m = { .kind = MSG_SIGN };
@@ -54,11 +61,8 @@ static void ask_vault(struct conn *c)
 		}
 	c->wait_cert = true;
 	m.SIGN.name = conn_host(c);
-	if (channel_send(&c->edge->vault, &m, &e) < 0) {
-		c->wait_cert = false;
-		refuse(c, TLS_ALERT_INTERNAL_ERROR,
-		       SV("no certificate: vault does not answer"));
-	}
+	if (channel_send(&c->edge->vault, &m, &e) < 0)
+		refuse_unsigned(c);
 }
 
 /* A literal address is for the server name, as far as the record goes. */
@@ -186,6 +190,21 @@ static void on_signed(struct conn *c, const struct msg_CERTIFICATE *m)
 		refuse(c, TLS_ALERT_INTERNAL_ERROR,
 		       SV("the signed certificate is unusable"));
 	conn_run(c);
+}
+
+/* What has a certificate goes on; warden knows, and answers. */
+void handshake_on_vault_closed(struct channel *vault, const struct err *e)
+{
+	struct edge *g = container_of(vault, struct edge, vault);
+
+	(void)e;
+	for (struct conn *c = g->conns, *next; c; c = next) {
+		next = c->next;
+		if (!c->wait_cert)
+			continue;
+		refuse_unsigned(c);
+		conn_run(c);
+	}
 }
 
 int handshake_on_vault(struct channel *vault, struct msg *m, struct err *e)

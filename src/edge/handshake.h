@@ -12,5 +12,6 @@ bool handshake_step(struct conn *c);
 void handshake_note_distrust(struct conn *c);
 /* CERTIFICATE, for all connections that wait for that name. */
 int handshake_on_vault(struct channel *c, struct msg *m, struct err *e);
+void handshake_on_vault_closed(struct channel *c, const struct err *e);
 
 #endif

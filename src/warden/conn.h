@@ -13,6 +13,7 @@ struct conn {
 	uint32_t id;		/* of the newest request */
 	bool has_stream;	/* edge and dial share a stream for it */
 	bool dispatched;	/* dial is at the newest request */
+	bool hung_up;		/* by the agent; dial's DONE is still to come */
 	uint8_t connects;	/* how often dial needed a connection for it */
 	/* The newest request's origin, for CONNECT. */
 	struct buf host;

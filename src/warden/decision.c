@@ -24,8 +24,8 @@ static void question_of(const struct http_request *r, struct question *ret)
 	};
 }
 
-int decision_send(struct warden *w, const struct msg_REQUEST *m,
-		  uint16_t status, const struct answer *answer, struct err *e)
+void decision_send(struct warden *w, const struct msg_REQUEST *m,
+		   uint16_t status, const struct answer *answer)
 {
 	struct msg out = { .kind = MSG_VERDICT };
 
@@ -36,16 +36,17 @@ int decision_send(struct warden *w, const struct msg_REQUEST *m,
 		.reason = sv_head(answer->reason, 1024),
 		.allow_with = sv_head(answer->allow_with, 4096),
 	};
-	return channel_send(&w->edge.channel, &out, e);
+	helper_send(&w->edge, &out);
 }
 
-static int deny(struct warden *w, const struct msg_REQUEST *m,
+static int deny(struct warden *w, const struct msg_REQUEST *m, uint16_t status,
 		const struct answer *answer, struct err *e)
 {
 	w->denied++;
 	if (record_request(w, m, answer, NULL, e) < 0)
 		return -1;
-	return decision_send(w, m, 403, answer, e);
+	decision_send(w, m, status, answer);
+	return 0;
 }
 
 /* The agent's own credential at a host whose field a secret owns. */
@@ -92,10 +93,14 @@ static int decide(struct warden *w, struct conn *c,
 		answer = (struct answer){
 			.reason = SV("too many secrets are for this host"),
 		};
+	if (answer.verdict == VERDICT_ALLOW && w->fault.kind) {
+		answer = (struct answer){ .reason = exchange_why_ended(w, a) };
+		return deny(w, m, 503, &answer, e);
+	}
 	if (budget_decide(w, m, r, a, &answer, e) < 0)
 		return -1;
 	if (answer.verdict != VERDICT_ALLOW)
-		return deny(w, m, &answer, e);
+		return deny(w, m, 403, &answer, e);
 	w->allowed++;
 	if (record_request(w, m, &answer, &use, e) < 0)
 		return -1;
@@ -119,12 +124,11 @@ static int on_request(struct warden *w, const struct msg_REQUEST *m,
 	if (!c)
 		c = conn_add(w, m->conn);
 	if (!c) {
-		struct answer full = { .reason = SV("too many connections") };
+		const struct answer full = {
+			.reason = SV("too many connections"),
+		};
 
-		w->denied++;
-		if (record_request(w, m, &full, NULL, e) < 0)
-			return -1;
-		return decision_send(w, m, 503, &full, e);
+		return deny(w, m, 503, &full, e);
 	}
 	if (conn_take(c, m->id, m->host, m->port, e) < 0)
 		return -1;
@@ -164,7 +168,10 @@ int warden_on_edge(struct channel *c, struct msg *m, struct err *e)
 	case MSG_VIOLATION:
 		return on_violation(w, &m->VIOLATION, e);
 	case MSG_HANGUP:
-		conn_remove(w, m->HANGUP.conn);
+		exchange_hung_up(w, m->HANGUP.conn);
+		return 0;
+	case MSG_PONG:
+		w->edge.unanswered = 0;
 		return 0;
 	case MSG_FAULT:
 		return err_kind(e, ERR_PROTO, "%.*s", SV_FMT(m->FAULT.text));

@@ -28,7 +28,8 @@ static int fail(struct warden *w, const struct msg_REQUEST *m, struct sv why,
 
 	if (budgets_settle(&w->budgets, m->conn, m->id, 0, e) < 0)
 		return -1;
-	return decision_send(w, m, 502, &answer, e);
+	decision_send(w, m, 502, &answer);
+	return 0;
 }
 
 int exchange_send_stream(struct warden *w, struct conn *c, int *ret_edge_fd,
@@ -44,8 +45,7 @@ int exchange_send_stream(struct warden *w, struct conn *c, int *ret_edge_fd,
 	dial_fd = pair[1];
 	out.STREAM.conn = c->number;
 	out.fds[0] = dial_fd;
-	if (channel_send(&w->dial.channel, &out, e) < 0)
-		return -1;
+	helper_send(&w->dial, &out);
 	*ret_edge_fd = steal_fd(&edge_fd);
 	return 0;
 }
@@ -59,8 +59,7 @@ static int dispatch(struct warden *w, struct conn *c,
 
 	if (!c->has_stream && exchange_send_stream(w, c, &edge_fd, e) < 0)
 		return -1;
-	if (channel_send(&w->dial.channel, &out, e) < 0)
-		return -1;
+	helper_send(&w->dial, &out);
 	c->dispatched = true;
 	out = (struct msg){ .kind = MSG_VERDICT };
 	out.VERDICT.conn = x->conn;
@@ -70,7 +69,9 @@ static int dispatch(struct warden *w, struct conn *c,
 		out.fds[0] = edge_fd;
 		c->has_stream = true;
 	}
-	return channel_send(&w->edge.channel, &out, e);
+	helper_send(&w->edge, &out);
+	pulse_hurry(w);
+	return 0;
 }
 
 static int grant(struct warden *w, const struct credential *cr,
@@ -86,7 +87,8 @@ static int grant(struct warden *w, const struct credential *cr,
 		.ticket = edit->ticket, .host = m->host, .port = m->port,
 		.secret = (uint32_t)(cr - w->credentials.v),
 	};
-	return channel_send(&w->vault.channel, &out, e);
+	helper_send(&w->vault, &out);
+	return 0;
 }
 
 /* The credentials that are sent, not those that are only masked: their numbers,
@@ -114,8 +116,6 @@ int exchange_begin(struct warden *w, struct conn *c,
 
 	if (warden_start_origin_side(w, &trouble) < 0)
 		return fail(w, m, sv_str(trouble.msg), e);
-	if (use->n && !helper_is_running(&w->vault))
-		return fail(w, m, SV("the secrets' process has ended"), e);
 	for (size_t i = 0; i < use->n; i++) {
 		if (grant(w, use->credentials[i], m, &use->edits[i],
 			  tickets[i], e) < 0)
@@ -139,6 +139,63 @@ int exchange_begin(struct warden *w, struct conn *c,
 	return dispatch(w, c, &out.EXCHANGE, e);
 }
 
+void exchange_hung_up(struct warden *w, uint32_t conn)
+{
+	struct conn *c = conn_find(w, conn);
+
+	/* Of what dial has, DONE is the end. */
+	if (c && c->dispatched)
+		c->hung_up = true;
+	else
+		conn_remove(w, conn);
+}
+
+struct sv exchange_why_ended(const struct warden *w, struct arena *a)
+{
+	auto_buf struct buf text = buf_new(1024);
+
+	buf_printf(&text, "the network of this run has ended: %s",
+		   w->fault.msg);
+	return arena_dup(a, buf_sv(&text));
+}
+
+bool exchange_is_any(const struct warden *w)
+{
+	for (size_t i = 0; i < WARDEN_BUCKETS; i++)
+		for (const struct conn *c = w->conns[i]; c; c = c->next)
+			if (c->dispatched)
+				return true;
+	return false;
+}
+
+/* edge sees the stream end, and answers or cuts by itself. */
+static int end_dispatched(struct warden *w, struct conn *c, struct sv why,
+			  struct err *e)
+{
+	const struct msg_DONE done = {
+		.conn = c->number, .id = c->id, .error = why,
+	};
+
+	c->dispatched = false;
+	if (c->hung_up)
+		conn_remove(w, c->number);
+	return record_done(w, &done, e);
+}
+
+int exchange_end_all(struct warden *w, struct err *e)
+{
+	auto_arena struct arena a = arena_new(4096);
+	struct sv why = exchange_why_ended(w, &a);
+
+	for (size_t i = 0; i < WARDEN_BUCKETS; i++)
+		for (struct conn *c = w->conns[i], *next; c; c = next) {
+			next = c->next;
+			if (c->dispatched && end_dispatched(w, c, why, e) < 0)
+				return -1;
+		}
+	return 0;
+}
+
 int warden_on_vault(struct channel *ch, struct msg *m, struct err *e)
 {
 	struct warden *w = container_of(ch, struct warden, vault.channel);
@@ -150,6 +207,9 @@ int warden_on_vault(struct channel *ch, struct msg *m, struct err *e)
 		buf_put(&w->ca_pem, m->READY.ca_pem);
 		w->vault_ready = true;
 		loop_stop(w->loop);
+		return 0;
+	case MSG_PONG:
+		w->vault.unanswered = 0;
 		return 0;
 	case MSG_FAULT:
 		return err_kind(e, ERR_PROTO, "%.*s", SV_FMT(m->FAULT.text));
@@ -174,7 +234,8 @@ static int connect_local(struct warden *w, const struct msg_NEED *m,
 		w->denied++;
 	if (record_connected(w, &told, e) < 0)
 		return -1;
-	return channel_send(&w->dial.channel, &out, e);
+	helper_send(&w->dial, &out);
+	return 0;
 }
 
 static int on_need(struct warden *w, const struct msg_NEED *m, struct err *e)
@@ -184,7 +245,7 @@ static int on_need(struct warden *w, const struct msg_NEED *m, struct err *e)
 	const struct reach *reach;
 
 	/* The agent hung up meanwhile. */
-	if (!c || m->id != c->id)
+	if (!c || c->hung_up || m->id != c->id)
 		return 0;
 	if (!c->dispatched || c->connects == EXCHANGE_CONNECTS_MAX)
 		return err_kind(e, ERR_PROTO, "a connection was asked for that "
@@ -200,13 +261,13 @@ static int on_need(struct warden *w, const struct msg_NEED *m, struct err *e)
 	};
 	if (!reach)
 		proxy_put_connect(&w->proxy, &out.CONNECT);
-	return channel_send(&w->resolve.channel, &out, e);
+	helper_send(&w->resolve, &out);
+	return 0;
 }
 
 /*
- * An exchange has one end, after which no connection is made for it.  The
- * agent may have hung up, or edge's next request may have been read first:
- * then there is nothing to compare with.
+ * An exchange has one end, after which no connection is made for it.  edge's
+ * next request may have been read first: then there is nothing to compare with.
  */
 static int on_done(struct warden *w, const struct msg_DONE *m, struct err *e)
 {
@@ -217,6 +278,8 @@ static int on_done(struct warden *w, const struct msg_DONE *m, struct err *e)
 				"under way");
 	if (c && m->id == c->id)
 		c->dispatched = false;
+	if (c && c->hung_up)
+		conn_remove(w, m->conn);
 	if (budgets_settle(&w->budgets, m->conn, m->id, m->sent, e) < 0)
 		return -1;
 	return record_done(w, m, e);
@@ -231,7 +294,8 @@ static int on_draw(struct warden *w, const struct msg_DRAW *m, struct err *e)
 	if (budgets_more(&w->budgets, m->conn, m->id,
 			 &out.ALLOWANCE.bytes, e) < 0)
 		return -1;
-	return channel_send(&w->dial.channel, &out, e);
+	helper_send(&w->dial, &out);
+	return 0;
 }
 
 int warden_on_dial(struct channel *ch, struct msg *m, struct err *e)
@@ -245,6 +309,9 @@ int warden_on_dial(struct channel *ch, struct msg *m, struct err *e)
 		return on_done(w, &m->DONE, e);
 	case MSG_DRAW:
 		return on_draw(w, &m->DRAW, e);
+	case MSG_PONG:
+		w->dial.unanswered = 0;
+		return 0;
 	case MSG_FAULT:
 		return err_kind(e, ERR_PROTO, "%.*s", SV_FMT(m->FAULT.text));
 	}
@@ -260,6 +327,9 @@ int warden_on_resolve(struct channel *ch, struct msg *m, struct err *e)
 		if (m->CONNECTED.error.n)
 			w->denied++;
 		return record_connected(w, &m->CONNECTED, e);
+	case MSG_PONG:
+		w->resolve.unanswered = 0;
+		return 0;
 	case MSG_FAULT:
 		return err_kind(e, ERR_PROTO, "%.*s", SV_FMT(m->FAULT.text));
 	}

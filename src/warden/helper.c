@@ -142,6 +142,28 @@ int helper_start(struct helper *h, struct loop *l, struct err *e)
 	return 0;
 }
 
+void helper_kill(struct helper *h, const struct err *why)
+{
+	if (!helper_is_running(h) || h->why.kind)
+		return;
+	h->why = *why;
+	/* Its end of the channel closes with it. */
+	(void)syscall(SYS_pidfd_send_signal, h->pid_fd, SIGKILL, NULL, 0);
+}
+
+void helper_send(struct helper *h, const struct msg *m)
+{
+	struct err e = { 0 };
+
+	if (helper_is_running(h) && channel_send(&h->channel, m, &e) < 0)
+		helper_kill(h, &e);
+}
+
+const char *helper_name(const struct helper *h)
+{
+	return role_name(h->role);
+}
+
 void helper_stop(struct helper *h)
 {
 	siginfo_t info;

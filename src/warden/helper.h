@@ -12,6 +12,8 @@ struct helper {
 	int pid_fd;		/* owned; -1 when not running */
 	struct channel channel;	/* to the helper */
 	bool ended;		/* it ran, and is gone */
+	unsigned unanswered;	/* PINGs since its last sign of life */
+	struct err why;		/* it was ended, for this */
 };
 
 #define HELPER_NONE(r) ((struct helper){ .role = (r), .pid_fd = -1 })
@@ -29,6 +31,15 @@ static inline bool helper_is_running(const struct helper *h)
 {
 	return h->pid_fd >= 0 && !h->ended;
 }
+/*
+ * Sends m with its descriptors (borrowed).  A helper that cannot take it is
+ * killed, and its channel's `closed` is called from the loop, with h->why set:
+ * so a fault never comes out of the middle of a decision.
+ */
+void helper_send(struct helper *h, const struct msg *m);
+/* Kills it, for that reason; the rest comes as with helper_send(). */
+void helper_kill(struct helper *h, const struct err *why);
+const char *helper_name(const struct helper *h);
 /* Ends it (the channel first, then SIGKILL) and reaps it. */
 void helper_stop(struct helper *h);
 

@@ -20,8 +20,9 @@ enum { RELAY_ARENA_MAX = 16384 };
 /* HTTP's number for "this is not the server to ask". */
 enum { NO_RELAY = 421 };
 
-static int tell(struct warden *w, const struct msg_OPEN *m, uint16_t status,
-		const struct relay_answer *answer, int *edge_fd, struct err *e)
+/* Without a stream edge_fd is -1. */
+static void tell(struct warden *w, const struct msg_OPEN *m, uint16_t status,
+		 const struct relay_answer *answer, int edge_fd)
 {
 	struct msg out = { .kind = MSG_VERDICT, .VERDICT = {
 		.conn = m->conn, .id = m->id, .status = status,
@@ -29,20 +30,19 @@ static int tell(struct warden *w, const struct msg_OPEN *m, uint16_t status,
 		.reason = sv_head(answer->reason, 1024),
 		.allow_with = sv_head(answer->allow_with, 4096) } };
 
-	if (*edge_fd >= 0)
-		out.fds[out.n_fds++] = *edge_fd;
-	return channel_send(&w->edge.channel, &out, e);
+	if (edge_fd >= 0)
+		out.fds[out.n_fds++] = edge_fd;
+	helper_send(&w->edge, &out);
 }
 
 static int refuse(struct warden *w, const struct msg_OPEN *m, uint16_t status,
 		  const struct relay_answer *answer, struct err *e)
 {
-	int none = -1;
-
 	w->denied++;
 	if (record_relay(w, m, answer, e) < 0)
 		return -1;
-	return tell(w, m, status, answer, &none, e);
+	tell(w, m, status, answer, -1);
+	return 0;
 }
 
 static int begin(struct warden *w, struct conn *c, const struct msg_OPEN *m,
@@ -63,7 +63,8 @@ static int begin(struct warden *w, struct conn *c, const struct msg_OPEN *m,
 
 		if (budgets_settle(&w->budgets, m->conn, m->id, 0, e) < 0)
 			return -1;
-		return tell(w, m, 502, &failed, &edge_fd, e);
+		tell(w, m, 502, &failed, -1);
+		return 0;
 	}
 	budgets_put_limit(&w->budgets, m->host, &limit);
 	out.RELAY = (struct msg_RELAY){
@@ -74,12 +75,14 @@ static int begin(struct warden *w, struct conn *c, const struct msg_OPEN *m,
 	/* It is for this alone: requests had a stream of their own. */
 	if (c->has_stream)
 		return err_kind(e, ERR_PROTO, "a relay behind a request");
-	if (exchange_send_stream(w, c, &edge_fd, e) < 0 ||
-	    channel_send(&w->dial.channel, &out, e) < 0)
+	if (exchange_send_stream(w, c, &edge_fd, e) < 0)
 		return -1;
+	helper_send(&w->dial, &out);
 	c->has_stream = true;
 	c->dispatched = true;
-	return tell(w, m, 0, answer, &edge_fd, e);
+	tell(w, m, 0, answer, edge_fd);
+	pulse_hurry(w);
+	return 0;
 }
 
 static int check(const struct msg_OPEN *m, struct err *e)
@@ -99,15 +102,22 @@ static int decide(struct warden *w, struct conn *c, const struct msg_OPEN *m,
 		.port = m->port,
 	};
 	struct relay_answer answer;
-	int none = -1;
 
 	if (match_relay(w->policy, &q, &a, &answer, e) < 0)
 		return -1;
-	if (!answer.opaque && !m->only)
-		return tell(w, m, NO_RELAY, &answer, &none, e);
+	if (!answer.opaque && !m->only) {
+		tell(w, m, NO_RELAY, &answer, -1);
+		return 0;
+	}
 	if (answer.verdict == VERDICT_ALLOW && m->fault.n) {
 		answer.verdict = VERDICT_DENY;
 		answer.reason = m->fault;
+	}
+	if (answer.verdict == VERDICT_ALLOW && w->fault.kind) {
+		answer = (struct relay_answer){
+			.reason = exchange_why_ended(w, &a),
+		};
+		return refuse(w, m, 503, &answer, e);
 	}
 	if (budget_open(w, m, &a, &answer, e) < 0)
 		return -1;

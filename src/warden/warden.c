@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "conn.h"
+#include "exchange.h"
 #include "own.h"
 #include "record.h"
 #include "relay_decision.h"
@@ -13,29 +14,75 @@
 
 enum { VAULT_READY_MS = 30000 };	/* a login tool may ask over the network */
 
-static void on_end(struct warden *w, struct helper *h, const char *who,
-		   const struct err *e)
+/* Whose decisions nobody can hear, or nobody asked for: all of it ends.  With
+ * edge gone connections are refused at once. */
+static void end_all(struct warden *w)
+{
+	helper_stop(&w->edge);
+	helper_stop(&w->vault);
+	loop_forget(w->loop, &w->listener_watch);
+	loop_forget(w->loop, &w->dns_watch);
+	close_fd(&w->listener_fd);
+	close_fd(&w->dns_fd);
+	conn_remove_all(w);
+}
+
+/*
+ * One process less means that something broke a rule or that something is
+ * wrong with this machine: the network of the run ends, all of it.  It is
+ * recorded, and shown once.  edge is left to answer what waits and what comes,
+ * and vault, if it can, to sign for it: neither reaches anything by itself.
+ */
+static void fault(struct warden *w, struct helper *h, const struct err *e)
+{
+	struct err second = { 0 };
+	bool first = !w->fault.kind;
+	bool recorded = true;
+
+	h->ended = true;
+	if (first) {
+		w->fault = *e;
+		(void)err_ctx(&w->fault, "%s", helper_name(h));
+		/* The trail itself may be what is broken; the run says so. */
+		recorded = record_fault(w, helper_name(h), sv_str(e->msg),
+					&second) == 0;
+	}
+	helper_stop(h);
+	helper_stop(&w->dial);
+	helper_stop(&w->resolve);
+	if (recorded && helper_is_running(&w->edge))
+		recorded = exchange_end_all(w, &second) == 0;
+	if (!recorded)
+		(void)err_ctx(&w->fault, "unrecorded");
+	if (!helper_is_running(&w->edge) || !recorded)
+		end_all(w);
+	if (first && w->failed)
+		w->failed(w);
+}
+
+static void on_end(struct warden *w, struct helper *h, const struct err *e)
 {
 	struct err gone = { 0 };
 
-	if (!e)
+	if (h->why.kind)
+		e = &h->why;
+	else if (!e)
 		(void)err_kind(&gone, ERR_PROTO, "ended unexpectedly");
-	h->ended = true;
-	warden_fault(w, who, e ? e : &gone);
+	fault(w, h, e ? e : &gone);
 }
 
 static void edge_closed(struct channel *c, const struct err *e)
 {
 	struct warden *w = container_of(c, struct warden, edge.channel);
 
-	on_end(w, &w->edge, "edge", e);
+	on_end(w, &w->edge, e);
 }
 
 static void vault_closed(struct channel *c, const struct err *e)
 {
 	struct warden *w = container_of(c, struct warden, vault.channel);
 
-	on_end(w, &w->vault, "vault", e);
+	on_end(w, &w->vault, e);
 	/* Somebody is waiting for its "ready"; later the loop is the run's. */
 	if (!w->vault_ready)
 		loop_stop(w->loop);
@@ -45,41 +92,14 @@ static void dial_closed(struct channel *c, const struct err *e)
 {
 	struct warden *w = container_of(c, struct warden, dial.channel);
 
-	on_end(w, &w->dial, "dial", e);
+	on_end(w, &w->dial, e);
 }
 
 static void resolve_closed(struct channel *c, const struct err *e)
 {
 	struct warden *w = container_of(c, struct warden, resolve.channel);
 
-	on_end(w, &w->resolve, "resolve", e);
-}
-
-/*
- * One process less means that something broke a rule or that something is
- * wrong with this machine: the network of the run ends, all of it.  With edge
- * gone nobody listens in the sandbox, and connections are refused at once.
- */
-void warden_fault(struct warden *w, const char *who, const struct err *e)
-{
-	struct err second;
-
-	if (w->fault.kind)
-		return;
-	w->fault = *e;
-	(void)err_ctx(&w->fault, "%s", who);
-	/* The trail itself may be what is broken; the run says so anyway. */
-	if (record_fault(w, who, sv_str(e->msg), &second) < 0)
-		(void)err_ctx(&w->fault, "unrecorded");
-	helper_stop(&w->edge);
-	helper_stop(&w->dial);
-	helper_stop(&w->resolve);
-	helper_stop(&w->vault);
-	close_fd(&w->listener_fd);
-	close_fd(&w->dns_fd);
-	conn_remove_all(w);
-	if (w->failed)
-		w->failed(w);
+	on_end(w, &w->resolve, e);
 }
 
 static int send_source(struct warden *w, struct credential *c, size_t number,
@@ -201,7 +221,7 @@ static void on_first_packet(struct watch *watch, struct warden *w)
 	loop_forget(w->loop, &w->listener_watch);
 	loop_forget(w->loop, &w->dns_watch);
 	if (warden_start_edge(w, &e) < 0)
-		warden_fault(w, "edge", &e);
+		fault(w, &w->edge, &e);
 }
 
 static void listener_ready(struct watch *watch, uint32_t events)
@@ -279,6 +299,7 @@ int warden_start_edge(struct warden *w, struct err *e)
 	}
 	if (channel_send(&w->edge.channel, &out, e) < 0)
 		return -1;
+	pulse_start(w);
 	/* A listener that is held keeps the sandbox's network alive. */
 	close_fd(&w->listener_fd);
 	close_fd(&w->dns_fd);
@@ -323,8 +344,6 @@ int warden_start_origin_side(struct warden *w, struct err *e)
 	auto_fd int dials = -1, resolves = -1;
 	int pair[2];
 
-	if (w->dial.ended || w->resolve.ended)
-		return err_kind(e, ERR_PROTO, "the network has ended");
 	if (helper_is_running(&w->dial))
 		return 0;
 	if (channel_pair(pair, e) < 0)
@@ -338,6 +357,7 @@ int warden_start_origin_side(struct warden *w, struct err *e)
 
 void warden_fini(struct warden *w)
 {
+	loop_disarm(w->loop, &w->pulse);
 	loop_forget(w->loop, &w->listener_watch);
 	loop_forget(w->loop, &w->dns_watch);
 	helper_stop(&w->edge);

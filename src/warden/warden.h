@@ -6,8 +6,9 @@
  * before they are needed: vault starts before the command when the policy
  * speaks of TLS or names a secret, edge with the first packet out of the
  * sandbox, dial and resolve with the first request that is allowed.  A helper
- * that ends, by whatever cause, is not started again: from then on its part of
- * the network is refused.
+ * that ends, by whatever cause, or does not answer (pulse.c) is not started
+ * again: the network of the run has ended.  edge stays, if it is not the one,
+ * and says so to whoever asks.
  */
 #ifndef WARDEN_WARDEN_H
 #define WARDEN_WARDEN_H
@@ -33,6 +34,8 @@ struct warden {
 	struct proxy proxy;		/* of the network that we are in */
 
 	struct helper edge, vault, dial, resolve;
+	struct timer pulse;
+	bool pulse_is_fast;
 	bool intercept;			/* TLS is opened: vault has a CA */
 	struct buf ca_pem;		/* from READY */
 	bool vault_ready;
@@ -69,8 +72,10 @@ void warden_fini(struct warden *w);
 /* For the files of this folder. */
 int warden_start_edge(struct warden *w, struct err *e);
 int warden_start_origin_side(struct warden *w, struct err *e);
-/* A fault is recorded, shown once, and ends the network of the run. */
-void warden_fault(struct warden *w, const char *who, const struct err *e);
+/* pulse.c: asks the helpers for a sign of life, from now on; more often while
+ * something is under way. */
+void pulse_start(struct warden *w);
+void pulse_hurry(struct warden *w);
 
 int warden_on_edge(struct channel *c, struct msg *m, struct err *e);
 int warden_on_vault(struct channel *c, struct msg *m, struct err *e);

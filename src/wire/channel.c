@@ -310,6 +310,15 @@ static int decode(const struct channel *c, struct sv *rest, struct msg *m,
 	       err_kind(e, ERR_PROTO, "malformed %s", msg_name(m->kind));
 }
 
+/* A process that still takes turns answers, whatever else it waits for. */
+static int deliver(struct channel *c, struct msg *m, struct err *e)
+{
+	struct msg pong = { .kind = MSG_PONG };
+
+	return m->kind == MSG_PING ? channel_send(c, &pong, e) :
+				     c->message(c, m, e);
+}
+
 /* True: there was one, and there may be more. */
 static bool take_packet(struct channel *c)
 {
@@ -320,7 +329,7 @@ static bool take_packet(struct channel *c)
 	struct sv rest = sv_of(receive_buffer, n);
 
 	while (got > 0) {
-		if (decode(c, &rest, &m, &e) < 0 || c->message(c, &m, &e) < 0)
+		if (decode(c, &rest, &m, &e) < 0 || deliver(c, &m, &e) < 0)
 			got = -1;
 		if (!rest.n || !channel_is_open(c))
 			break;

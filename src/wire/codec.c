@@ -80,7 +80,8 @@ static int check_row(enum msg_kind kind, enum role from, enum role to,
 	if (kind <= MSG_NONE || kind >= MSG_KINDS)
 		return err_kind(e, ERR_PROTO, "unknown message %d", (int)kind);
 	r = &rows[kind];
-	if ((r->from != ROLE_ANY && r->from != from) || r->to != to)
+	if ((r->from != ROLE_ANY && r->from != from) ||
+	    (r->to != ROLE_ANY && r->to != to))
 		return err_kind(e, ERR_PROTO, "%s from the wrong side",
 				r->name);
 	if (!(r->phases & (unsigned)phase))

@@ -23,7 +23,7 @@ enum role {
 	ROLE_NONE = 0,
 	ROLE_WARDEN, ROLE_EDGE, ROLE_VAULT, ROLE_DIAL, ROLE_RESOLVE,
 };
-/* For the senders' column: any helper. */
+/* In the columns of senders and receivers: any helper. */
 #define ROLE_ANY ROLE_NONE
 
 /* When a message is legal: before or after its receiver was started. */
@@ -80,7 +80,10 @@ enum { WIRE_FDS_MAX = 4, WIRE_SIZE_MAX = 131072, WIRE_CHUNK_MAX = 32768,
 	/* a connection whose bytes are not read */             \
 	M(OPEN, EDGE, WARDEN, 0, PHASE_RUN)                     \
 	M(RELAY, WARDEN, DIAL, 0, PHASE_RUN)                    \
-	M(TAKEN, DIAL, EDGE, 0, PHASE_RUN)
+	M(TAKEN, DIAL, EDGE, 0, PHASE_RUN)                      \
+	/* is the helper still at work? */                      \
+	M(PING, WARDEN, ANY, 0, PHASE_BOTH)                     \
+	M(PONG, ANY, WARDEN, 0, PHASE_BOTH)
 
 /* Descriptors: the capturing TCP listener, the DNS socket, and with
  * `intercept` the socket to vault.  Without `intercept` TLS is refused.  relays
@@ -196,6 +199,10 @@ enum { WIRE_FDS_MAX = 4, WIRE_SIZE_MAX = 131072, WIRE_CHUNK_MAX = 32768,
 /* The origin has taken every BODY and knows that there are no more: before
  * that, the stream must not be closed. */
 #define WIRE_FIELDS_TAKEN(F) F(U8, unused, 0)
+
+/* Answered where messages are received, before anything else is. */
+#define WIRE_FIELDS_PING(F) F(U8, unused, 0)
+#define WIRE_FIELDS_PONG(F) F(U8, unused, 0)
 
 #define WIRE_FIELDS_BODY(F) F(SV, data, 32768)
 #define WIRE_FIELDS_BODY_END(F) F(U8, unused, 0)

@@ -260,6 +260,32 @@ static void test_channel_several_at_once_are_dials_to_say(void)
 	loop_free(l);
 }
 
+static void test_channel_a_ping_is_answered_by_itself(void)
+{
+	const struct msg ping = { .kind = MSG_PING };
+	struct err e;
+	struct loop *l = loop_new(&e);
+	struct peer warden = { .loop = l, .fd = -1 }, dial = warden;
+	int fds[2] = { -1, -1 };
+
+	CHECK(channel_pair(fds, &e) == 0);
+	warden.channel.message = dial.channel.message = on_message;
+	warden.channel.closed = dial.channel.closed = on_closed;
+	warden.stop_at = 1;
+	CHECK(channel_open(&warden.channel, l, fds[0], ROLE_WARDEN, ROLE_DIAL,
+			   PHASE_RUN, &e) == 0);
+	CHECK(channel_open(&dial.channel, l, fds[1], ROLE_DIAL, ROLE_WARDEN,
+			   PHASE_BOOT, &e) == 0);
+	CHECK(channel_send(&warden.channel, &ping, &e) == 0);
+	CHECK(loop_run(l, &e) == 0);
+	CHECK_INT(warden.messages, 1);
+	CHECK_INT(dial.messages, 0);
+	CHECK_INT(warden.closed + dial.closed, 0);
+	channel_close(&warden.channel);
+	channel_close(&dial.channel);
+	loop_free(l);
+}
+
 static void test_channel_garbage_ends_it(void)
 {
 	struct err e;
@@ -334,6 +360,7 @@ int main(void)
 	RUN(test_channel_that_is_corked_sends_one_packet);
 	RUN(test_channel_whose_bytes_are_many_sends_more_packets);
 	RUN(test_channel_several_at_once_are_dials_to_say);
+	RUN(test_channel_a_ping_is_answered_by_itself);
 	RUN(test_channel_garbage_ends_it);
 	RUN(test_channel_peer_gone_is_no_error);
 	RUN(test_channel_last_message_before_the_end_arrives);

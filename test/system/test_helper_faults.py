@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A helper that is killed, or that hangs, in the middle of responses: what was
+under way ends visibly, what waits and what comes later is answered with a
+reason, and all of it is on record."""
+import os
+import signal
+import socket
+import ssl
+import threading
+
+import pytest
+
+from conftest import PATIENCE, Stockade, eventually, processes
+
+ROLES = "edge", "vault", "dial", "resolve"
+
+# Two requests are under way when the helper fails, one comes before that is
+# known, two later: the second of them for a name that has no certificate yet.
+SCRIPT = """
+ask() {
+    name=$1 url=$2; shift 2
+    curl -sS -N -m 60 -o $name.body -w '%{http_code} %{exitcode}' "$@" $url \
+        > $name.tmp 2> $name.err
+    mv $name.tmp $name.code
+}
+ask begun https://slow.test/begun &
+ask silent https://slow.test/silent &
+until [ -e failed ]; do sleep 0.02; done
+ask caught https://slow.test/x -H "Authorization: Bearer $TOKEN" &
+until [ -e go ]; do sleep 0.02; done
+ask later https://slow.test/x
+ask new https://new.test/x
+wait
+"""
+
+
+class Slow:
+    """Begins a response and says no more, or never begins one."""
+
+    def __init__(self, pair):
+        self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        self.context.load_cert_chain(*pair)
+        self.heard = []
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.via = "127.0.0.1:%d" % self.listener.getsockname()[1]
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self):
+        while True:
+            try:
+                s, _ = self.listener.accept()
+            except OSError:
+                return
+            threading.Thread(target=self.serve, args=(s,),
+                             daemon=True).start()
+
+    def serve(self, s):
+        try:
+            with self.context.wrap_socket(s, server_side=True) as s:
+                path = s.recv(65536).split(b" ")[1].decode()
+                self.heard.append(path)
+                if path == "/begun":
+                    s.sendall(b"HTTP/1.1 200 OK\r\n"
+                              b"Transfer-Encoding: chunked\r\n\r\n"
+                              b"4\r\none\n\r\n")
+                elif path == "/x":
+                    s.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n"
+                              b"ok")
+                s.recv(1)
+        except OSError:
+            pass
+
+    def close(self):
+        self.listener.shutdown(socket.SHUT_RDWR)
+        self.listener.close()
+
+
+@pytest.fixture
+def slow(authority):
+    server = Slow(authority.leaf("slow.test"))
+    yield server
+    server.close()
+
+
+def helper_of(child, role):
+    name = ("stockade-" + role)[:15]
+    for pid, (seen, _) in processes().items():
+        try:
+            with open(f"/proc/{pid}/stat") as stat:
+                parent = int(stat.read().rpartition(")")[2].split()[1])
+        except OSError:
+            continue
+        if seen == name and parent == child.pid:
+            return pid
+    return None
+
+
+class Case:
+    """A run of its own whose one helper fails."""
+
+    def __init__(self, base, role, policy):
+        self.role, self.stockade = role, Stockade(base / role)
+        self.child = self.stockade.start(
+            "/bin/sh", "-c", SCRIPT, policy=policy,
+            env={"TOKEN": "a-very-secret-value"})
+
+    def read(self, name):
+        try:
+            return (self.stockade.cwd / name).read_text()
+        except FileNotFoundError:
+            return ""
+
+    def code(self, name):
+        """The status of the response, and curl's own."""
+        return tuple(map(int, self.read(name + ".code").split()))
+
+    def mark(self, name):
+        (self.stockade.cwd / name).touch()
+
+    def give_up(self):
+        self.child.kill()
+        return self.child.communicate()
+
+    def finish(self):
+        _, self.err = self.child.communicate(timeout=30 * PATIENCE)
+        self.log = self.stockade.log()
+
+    def events(self, kind):
+        return [line for line in self.log if line["event"] == kind]
+
+
+def check(case, slow):
+    (fault,) = case.events("fault")
+    assert b"the network of this run has ended" in case.err
+    ended = "the network of this run has ended: "
+    # What had begun is cut, and shows it.
+    assert case.read("begun.body") == "one\n"
+    assert case.code("begun")[1] in (18, 56, 92), case.read("begun.err")
+    if case.role == "edge":
+        assert fault["process"] == "edge"
+        for name in "silent", "caught", "later", "new":
+            assert case.code(name)[0] == 0 and case.code(name)[1], name
+        return
+    # dial may be the first to say that its neighbour is gone.
+    assert fault["process"] in (case.role, "dial")
+    assert case.code("silent") == (502, 0), case.read("silent.err")
+    assert case.code("caught")[0] in (502, 503)
+    assert case.code("later") == (503, 0), case.read("later.err")
+    assert ended in case.read("later.body")
+    assert "a-very-secret-value" not in case.read("caught.body")
+    if case.role == "vault":
+        assert case.code("new")[0] == 0
+        assert "vault does not answer" in case.events("refused")[-1]["reason"]
+    else:
+        assert case.code("new") == (503, 0)
+    refused = [line for line in case.events("request")
+               if line["verdict"] == "deny"]
+    assert all(ended in line["reason"] for line in refused)
+    assert len(refused) >= (1 if case.role == "vault" else 2)
+    # Each that was allowed and not answered by an origin is over, on record.
+    answered = {(line["conn"], line["id"]) for line in case.events("response")}
+    assert {(line["conn"], line["id"]) for line in case.events("request")
+            if line["verdict"] == "allow"} - answered <= {
+        (line["conn"], line["id"]) for line in case.events("request")
+        if case.code("caught")[0] == 503}
+    assert sum(ended in line.get("error", "")
+               for line in case.events("response")) >= 2
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP],
+                         ids=["killed", "hung"])
+def test_a_helper_fails_in_the_middle_of_responses(tmp_path, slow, authority,
+                                                   number):
+    policy = (f"write .\nroots {authority.pem}\nreach slow.test via {slow.via}\n"
+              f"reach new.test via {slow.via}\n"
+              "allow GET slow.test/**\nallow GET new.test/**\n"
+              "secret TOKEN from env for slow.test as bearer\n")
+    cases = [Case(tmp_path, role, policy) for role in ROLES]
+    for case in cases:
+        assert eventually(lambda: case.read("begun.body") == "one\n",
+                          20 * PATIENCE), case.give_up()
+    assert eventually(lambda: slow.heard.count("/silent") == len(ROLES),
+                      20 * PATIENCE)
+    for case in cases:
+        os.kill(helper_of(case.child, case.role), number)
+        case.mark("failed")
+    for case in cases:
+        # A hung one is noticed within seconds.
+        assert eventually(lambda: case.read("silent.code") and
+                          case.read("caught.code"), 25 * PATIENCE), case.role
+        case.mark("go")
+    for case in cases:
+        case.finish()
+        check(case, slow)
