@@ -38,6 +38,22 @@ static char hex_upper(char c)
 	return c >= 'a' && c <= 'f' ? (char)(c - 'a' + 'A') : c;
 }
 
+/* As the canonical form has it: of digits and capitals. */
+static bool is_upper_escape(struct sv v)
+{
+	return escape_value(v) >= 0 && v.p[1] == hex_upper(v.p[1]) &&
+	       v.p[2] == hex_upper(v.p[2]);
+}
+
+/* A lone '%' must not become an escape with what is decoded behind it. */
+static bool has_malformed_escape(struct sv raw)
+{
+	for (size_t i = 0; i < raw.n; i++)
+		if (raw.p[i] == '%' && escape_value(sv_from(raw, i)) < 0)
+			return true;
+	return false;
+}
+
 /* Decodes what means the same decoded; out has room for raw.n bytes. */
 static size_t path_decode(struct sv raw, char *out)
 {
@@ -102,7 +118,8 @@ static size_t escaped_character(struct sv v)
 	for (size_t i = 1; i < n; i++) {
 		int byte = escape_value(sv_from(v, 3 * i));
 
-		if (byte < 0x80 || byte > 0xbf)
+		if (byte < 0x80 || byte > 0xbf ||
+		    !is_upper_escape(sv_from(v, 3 * i)))
 			return 0;
 		code = code << 6 | ((uint32_t)byte & 0x3f);
 	}
@@ -128,8 +145,7 @@ static size_t escape_check(struct sv v, const char **why)
 	int byte = escape_value(v);
 	size_t n = 3;
 
-	if (byte < 0 || v.p[1] != hex_upper(v.p[1]) ||
-	    v.p[2] != hex_upper(v.p[2])) {
+	if (!is_upper_escape(v)) {
 		*why = "the path has a malformed escape";
 		return 0;
 	}
@@ -259,6 +275,8 @@ const char *path_canonical(struct sv raw, struct arena *a, struct sv *ret)
 
 	if (raw.n > HTTP_PATH_MAX)
 		return "the path is longer than 8192 bytes";
+	if (has_malformed_escape(raw))
+		return "the path has a malformed escape";
 	out = arena_alloc(a, raw.n + 1);
 	if (!out)
 		return "the request needs too much memory";

@@ -54,6 +54,8 @@ static const char *const refused[] = {
 	"/a%c2%80", "/a%c2%9f",
 	/* malformed escapes */
 	"/%", "/%2", "/%zz", "/%u002e%u002e/b", "/%x41", "/a%2", "/%%41",
+	/* ... that become one with what is decoded */
+	"/a%%32Fb", "/%%345", "/%%36%31", "/%E2%80%%42e",
 	/* not UTF-8: overlong, surrogates, cut short, too large */
 	"/%c0%ae%c0%ae/b", "/%c0%af", "/%e0%80%ae", "/%f0%80%80%ae", "/%ff",
 	"/%80", "/%c3", "/%c3/", "/%c3a", "/%ed%a0%80", "/%f4%90%80%80",
@@ -112,7 +114,8 @@ static void test_path_with_nul_or_too_long_is_refused(void)
 static void test_path_not_canonical_is_not_taken_for_it(void)
 {
 	static const char *const other[] = {
-		"/%61", "/%2f/", "/a%2fb", "/%c3%bc", "/%7E",
+		"/%61", "/%2f/", "/a%2fb", "/%c3%bc", "/%7E", "/%C3%bc",
+		"/%E4%BD%a0",
 	};
 
 	for (size_t i = 0; i < countof(other); i++)
