@@ -250,10 +250,12 @@ class Vault:
 class Edge:
     """stockade-edge with a listener on one port, and its neighbours."""
 
-    def __init__(self, place, port=80, vault=None, descriptors=None):
+    def __init__(self, place, port=80, vault=None, descriptors=None,
+                 hasty=False):
         self.place, self.port = place, port
         self.streams, self.agents = {}, []
-        self.process, self.warden = wire.start_helper("edge", descriptors)
+        self.process, self.warden = wire.start_helper(
+            "edge", descriptors, hasty)
         listener = place.socket("listen", port)
         dns = place.socket("dns")
         fds = [listener.fileno(), dns.fileno()]

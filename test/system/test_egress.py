@@ -1,0 +1,238 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ways out and ways to wear it down that no other file tries, judged from
+outside the run."""
+import json
+import resource
+import signal
+import socket
+import time
+
+import pytest
+
+from conftest import IS_ROOT, PATIENCE, PROBE, eventually, needs_cell
+from edge_alone import Edge, Place, body_of, respond
+
+HOST = "api.example"
+GET = f"GET /v1/x HTTP/1.1\r\nHost: {HOST}\r\n\r\n"
+
+
+@pytest.fixture(scope="module")
+def place():
+    network = Place()
+    yield network
+    network.close()
+
+
+@pytest.fixture
+def edge(place):
+    helper = Edge(place)
+    yield helper
+    helper.close()
+
+
+# Slow, many, and never
+
+@pytest.fixture
+def hasty(place):
+    helper = Edge(place, hasty=True)
+    yield helper
+    helper.close()
+
+
+def test_a_head_that_does_not_come_in_time_is_refused(hasty):
+    """A byte now and then does not help: what counts is when it began."""
+    edge = hasty
+    slow, silent, stopped = [edge.connect(HOST) for _ in range(3)]
+    slow.send("GET /v1/x HTTP/1.1\r\n")
+    stopped.send("GET /v1/x HTTP/1.1\r\n")
+    began = time.monotonic()
+    with pytest.raises(OSError):
+        while time.monotonic() - began < 20 * PATIENCE:
+            time.sleep(0.1)
+            slow.socket.send(b"x")
+    assert 1 < time.monotonic() - began < 10 * PATIENCE
+    refused = edge.refused()
+    while b"in time" not in refused.reason:
+        refused = edge.refused()
+    assert stopped.response().status == 408
+    assert silent.is_closed()
+
+
+def test_many_slow_heads_hold_up_nobody(edge):
+    slow = [edge.connect(HOST) for _ in range(150)]
+    for i, agent in enumerate(slow):
+        agent.send(GET[:1 + i % (len(GET) - 2)])
+    agent = edge.connect(HOST)
+    for text in (b"a", b"b"):
+        agent.send(GET)
+        request = edge.request()
+        stream = edge.allow(request)
+        body_of(stream)
+        respond(stream, request, text, length=1)
+        assert agent.response().body == text
+        for other in slow:
+            other.socket.send(b"x")
+
+
+def test_resets_hurt_nobody(edge):
+    """Each in another state: connected, in a head, in a body, answered."""
+    post = GET.replace("GET", "POST").replace(
+        "\r\n\r\n", "\r\nContent-Length: 9\r\n\r\nbody")
+    reset = b"\1\0\0\0\0\0\0\0"
+    for i in range(240):
+        if i == 40:
+            before = edge.memory()
+        agent = edge.connect(HOST)
+        agent.send(("", "GET /", GET, post)[i % 4] or b"")
+        if i % 4 > 1:
+            request = edge.request()
+            edge.allow(request) if i % 8 > 3 else edge.deny(request)
+        agent.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, reset)
+        agent.close()
+        if i % 4 > 1:
+            assert edge.warden.expect("HANGUP").conn == request.conn
+    agent = edge.connect(HOST)
+    agent.send(GET)
+    edge.deny(edge.request())
+    assert agent.response().status == 403
+    assert edge.memory() - before < 1024
+
+
+SEND_UNTIL_REFUSED = """
+import os, time, urllib.request
+print("ready", flush=True)
+while not os.path.exists("full"):
+    time.sleep(.02)
+for i in range(40):
+    try:
+        urllib.request.urlopen(f"http://plain.test/{i}", timeout=10).read()
+        print("passed", i)
+    except OSError as e:
+        print("refused", i)
+"""
+
+
+def test_a_record_that_cannot_be_written_ends_the_network(stockade, net, plain):
+    """The disk is full while it runs: what is not on record is not sent."""
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    child = stockade.start(
+        "/usr/bin/python3", "-u", "-c", SEND_UNTIL_REFUSED,
+        policy=net + "read .\nallow GET plain.test/**\n",
+        restore_signals=False)
+    assert child.stdout.readline() == b"ready\n"
+    (record,) = (stockade.state() / "runs").glob("2*.jsonl")
+    most = record.stat().st_size + 3000
+    resource.prlimit(child.pid, resource.RLIMIT_FSIZE, (most, most))
+    (stockade.cwd / "full").touch()
+    out, err = child.communicate(timeout=30 * PATIENCE)
+    assert b"the network of this run has ended" in err, err
+    assert out.count(b"passed") >= 1 and out.count(b"refused") >= 20, out
+    # What arrived is on record, each of it, and before it arrived.
+    allowed = [line for line in map(json.loads, record.read_text().split(
+        "\n")[:-1]) if line["event"] == "request"]
+    assert 1 <= len(plain.requests) <= len(allowed)
+
+
+# Other ways out
+
+def listening():
+    """What listens, or is bound, in this namespace."""
+    found = set()
+    for name in "tcp", "tcp6", "udp", "udp6":
+        with open(f"/proc/net/{name}") as lines:
+            for line in list(lines)[1:]:
+                words = line.split()
+                if words[3] in ("0A", "07"):
+                    found.add((name, words[1]))
+    return found
+
+
+@needs_cell
+def test_no_port_of_the_host_is_opened(stockade, net, api):
+    before = listening()
+    child = stockade.start(
+        "/bin/sh", "-c", "curl -sS https://api.test/x; python3 -m http.server"
+        " 8123 2>/dev/null & until [ -e end ]; do sleep .02; done; kill $!",
+        policy=net + "read .\nallow GET api.test/**\n")
+    assert eventually(lambda: api.requests, 20 * PATIENCE)
+    during = listening()
+    (stockade.cwd / "end").touch()
+    out, _ = child.communicate(timeout=20 * PATIENCE)
+    assert b"origin api" in out
+    assert during <= before and listening() <= before
+
+
+ECHO = """
+import socket
+for family, kind, protocol, where in (
+        (socket.AF_INET, socket.SOCK_DGRAM, 1, "203.0.113.7"),
+        (socket.AF_INET6, socket.SOCK_DGRAM, 58, "2001:db8::7"),
+        (socket.AF_INET, socket.SOCK_RAW, 1, "203.0.113.7"),
+        (socket.AF_INET6, socket.SOCK_RAW, 58, "2001:db8::7")):
+    try:
+        s = socket.socket(family, kind, protocol)
+        s.settimeout(1)
+        s.sendto(b"\\x08\\0\\0\\0\\0\\1\\0\\1data", (where, 0))
+        print("answered" if s.recv(100) else "")
+    except OSError as e:
+        print(type(e).__name__)
+"""
+
+
+def test_no_echo_request_leaves(stockade):
+    result = stockade.run("/usr/bin/python3", "-c", ECHO,
+                          policy="allow GET api.test/**\n").ok()
+    assert len(result.out.split()) == 4 and "answered" not in result.out
+
+
+RELAY = """
+import socket, subprocess, sys, threading
+def pump(a, b):
+    while data := a.recv(65536):
+        b.sendall(data)
+    b.shutdown(socket.SHUT_WR)
+def serve(listener):
+    while True:
+        s, _ = listener.accept()
+        up = socket.create_connection(("proxy.stockade", 3128))
+        for pair in (s, up), (up, s):
+            threading.Thread(target=pump, args=pair, daemon=True).start()
+listener = socket.create_server(("127.0.0.1", 9191))
+threading.Thread(target=serve, args=(listener,), daemon=True).start()
+for url in sys.argv[1:]:
+    subprocess.run(["curl", "-sS", "-o", "/dev/null", "-w", "%{http_code}\\n",
+                    "-x", "http://127.0.0.1:9191", url])
+"""
+
+
+def test_a_relay_inside_changes_no_verdict(stockade, net, api, plain):
+    """Who connects, and who connected first, is nothing to a decision."""
+    result = stockade.run(
+        "/usr/bin/python3", "-c", RELAY, "https://api.test/a",
+        "https://api.test/b", "http://plain.test/a", "http://plain.test/b",
+        "https://api.test/a",
+        policy=net + "allow GET api.test/a\nallow GET plain.test/a\n").ok()
+    assert result.out.split() == ["200", "403", "200", "403", "200"]
+    assert api.targets == ["GET /a"] * 2 and plain.targets == ["GET /a"]
+
+
+@pytest.mark.parametrize("where", [
+    "http://169.254.169.254/latest/meta-data/", "http://[fd00:ec2::254]/",
+    "http://metadata.google.internal/", "http://10.0.0.7/"])
+def test_a_redirect_leads_to_no_metadata(stockade, net, api, where):
+    result = stockade.run(
+        "curl", "-sS", "-L", "-g", "--max-redirs", "3", "-w", "%{http_code}",
+        f"https://api.test/redirect?to={where}",
+        policy=net + "allow GET *\n")
+    assert result.out[-3:] in ("403", "502"), result
+    assert [r.path for r in api.requests] == ["/redirect"]
+    last = [line for line in stockade.log()
+            if line["event"] in ("request", "connect", "refused")][-1]
+    assert last["verdict"] == "deny" and last["reason"]
+
+
+def test_udp_goes_nowhere(stockade):
+    """Of either family; only the sandbox's name server answers."""
+    result = stockade.run(PROBE, "udp", "2001:db8::7", "443",
+                          policy="allow GET api.test/**\n")
+    assert "BLOCKED" in result.out, result
