@@ -159,6 +159,16 @@ void helper_send(struct helper *h, const struct msg *m)
 		helper_kill(h, &e);
 }
 
+bool helper_was_killed(const struct helper *h)
+{
+	siginfo_t info = { 0 };
+
+	return h->pid_fd >= 0 &&
+	       waitid(P_PIDFD, (id_t)h->pid_fd, &info,
+		      WEXITED | WNOHANG | WNOWAIT) == 0 &&
+	       info.si_pid && info.si_code != CLD_EXITED;
+}
+
 const char *helper_name(const struct helper *h)
 {
 	return role_name(h->role);

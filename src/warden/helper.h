@@ -39,6 +39,8 @@ static inline bool helper_is_running(const struct helper *h)
 void helper_send(struct helper *h, const struct msg *m);
 /* Kills it, for that reason; the rest comes as with helper_send(). */
 void helper_kill(struct helper *h, const struct err *why);
+/* Has it been ended by a signal, from us or from elsewhere? */
+bool helper_was_killed(const struct helper *h);
 const char *helper_name(const struct helper *h);
 /* Ends it (the channel first, then SIGKILL) and reaps it. */
 void helper_stop(struct helper *h);

@@ -60,15 +60,34 @@ static void fault(struct warden *w, struct helper *h, const struct err *e)
 		w->failed(w);
 }
 
+/* dial, resolve and vault end with each other: who was it that began? */
+static struct helper *culprit(struct warden *w, struct helper *h)
+{
+	struct helper *all[] = { &w->edge, &w->vault, &w->dial, &w->resolve };
+
+	for (size_t i = 0; i < countof(all); i++)
+		if (all[i]->why.kind)
+			return all[i];
+	if (helper_was_killed(h))
+		return h;
+	for (size_t i = 0; i < countof(all); i++)
+		if (helper_was_killed(all[i]))
+			return all[i];
+	return h;
+}
+
 static void on_end(struct warden *w, struct helper *h, const struct err *e)
 {
 	struct err gone = { 0 };
+	struct helper *first = w->fault.kind ? h : culprit(w, h);
 
-	if (h->why.kind)
-		e = &h->why;
-	else if (!e)
-		(void)err_kind(&gone, ERR_PROTO, "ended unexpectedly");
-	fault(w, h, e ? e : &gone);
+	(void)err_kind(&gone, ERR_PROTO, "ended unexpectedly");
+	h->ended = true;
+	if (first->why.kind)
+		e = &first->why;
+	else if (first != h || !e)
+		e = &gone;
+	fault(w, first, e);
 }
 
 static void edge_closed(struct channel *c, const struct err *e)
