@@ -40,6 +40,37 @@ static void test_host_of_other_bytes_is_refused(void)
 		check_host(bad[i], NULL);
 }
 
+/* What IDNA maps, forbids or lets be invisible; to us none of it is a name. */
+static void test_host_of_other_scripts_is_refused(void)
+{
+	static const struct sv bad[] = {
+		SV("fa\xc3\x9f.example"), SV("fa\xe1\xba\x9e.example"),
+		SV("\xcf\x83\xcf\x82.example"), SV("\xd0\xb0pple.example"),
+		SV("ex\xc2\xad" "ample.test"), SV("a\xe2\x80\x8b" "b.test"),
+		SV("a\xe2\x80\x8c" "b.test"), SV("a\xe2\x80\x8d" "b.test"),
+		SV("a\xe2\x81\xa0" "b.test"), SV("a\xef\xbb\xbf" "b.test"),
+		SV("a\xe3\x80\x82" "test"), SV("a\xef\xbc\x8e" "test"),
+		SV("a\xef\xbd\xa1" "test"), SV("a\xe2\x80\xa4" "test"),
+		SV("\xef\xbd\x85xample.test"), SV("\xe2\x93\x94x.test"),
+		SV("\xf0\x9d\x95\x96x.test"), SV("e\xcc\x81x.test"),
+		SV("\xcc\x81" "a.test"), SV("\xd7\x90" "a.test"),
+		SV("\xe2\x80\xae" "tset.a"), SV("\xd9\xa0.test"),
+		SV("\xe2\x84\x80.test"), SV("\xe2\x91\xa0.test"),
+		SV("1\xe2\x81\x84" "2.test"), SV("a\xef\xbc\x8f" "b.test"),
+		SV("a\xef\xbc\x9a" "80.test"), SV("a\xef\xbc\xa0" "b.test"),
+		SV("\xc3\x28.test"), SV("\xc0\xae.test"), SV("\xff.test"),
+		SV("\xed\xa0\x80.test"), SV("\xf4\x90\x80\x80.test"),
+		SV("\xe2\x98\x83.test"), SV("\xf0\x9f\x92\xa9.test"),
+	};
+
+	for (size_t i = 0; i < countof(bad); i++)
+		check_host(bad[i], NULL);
+	/* What is written in letters is what it is, and nothing is decoded. */
+	check_host(SV("xn--fa-hia.example"), "xn--fa-hia.example");
+	check_host(SV("XN--FA-HIA.example"), "xn--fa-hia.example");
+	check_host(SV("xn--.example"), "xn--.example");
+}
+
 static void test_host_lengths_are_bounded(void)
 {
 	char label[65], name[256];
@@ -196,14 +227,71 @@ static void test_target_of_each_form_is_accepted_only_as_that(void)
 		}
 }
 
+/* Browsers, curl and C libraries make different things of these. */
+static void test_target_that_browsers_repair_is_refused(void)
+{
+	static const struct sv bad[] = {
+		SV("http:a.test/"), SV("http:/a.test/"), SV("http:///a.test/"),
+		SV("http:////a.test/"), SV("http:\\\\a.test/"),
+		SV("http:/\\a.test/"), SV("http://\\a.test/"),
+		SV("http://a.test\\b/"), SV("http://a.test\\@b.test/"),
+		SV("http://u@a.test/"), SV("http://u:p@a.test/"),
+		SV("http://:p@a.test/"), SV("http://@a.test/"),
+		SV("http://u@v@a.test/"), SV("http://a.test%40b.test/"),
+		SV("http://a.test#@b.test/"), SV("http://a.test?@b.test/"),
+		SV("http://a.test/#x"), SV("http://a.test/?#x"),
+		SV("http://a.test#"), SV("http:// a.test/"),
+		SV("http://a .test/"), SV("http://a\t.test/"),
+		SV("http://a\n.test/"), SV("ht\ntp://a.test/"),
+		SV(" http://a.test/"), SV("http://a.test/ "),
+		SV("http://a.test/\n"), SV("http://a.test/\0"),
+		SV("http://a.test:/"), SV("http://a.test:0/"),
+		SV("http://a.test:65536/"), SV("http://a.test:4294967376/"),
+		SV("http://a.test:80a/"), SV("http://a.test:+80/"),
+		SV("http://a.test:-80/"), SV("http://a.test:080/"),
+		SV("http://a.test: 80/"), SV("http://a.test:80:80/"),
+		SV("http://a.test:%38%30/"), SV("http://%61.test/"),
+		SV("http://a%2etest/"), SV("http://a%00.test/"),
+		SV("http://a..test/"), SV("http://.a.test/"),
+		SV("http://a.test../"), SV("http://./"), SV("http://../"),
+		SV("http://"), SV("http://:80/"), SV("http:///"),
+		SV("http://[]/"), SV("http://[::1/"), SV("http://::1/"),
+		SV("http://[::1]x/"), SV("http://[a.test]/"),
+		SV("http://[[::1]]/"), SV("http://*.a.test/"),
+		SV("http://a,b.test/"), SV("http://a.test;b/"),
+		SV("http://a^b.test/"), SV("http://a|b.test/"),
+		SV("http://<a.test>/"), SV("//a.test/"), SV("\\\\a.test\\"),
+		SV("ftp://a.test/"), SV("ws://a.test/"), SV("file:///a"),
+		SV("data:,a"), SV("javascript:a"), SV("blob:http://a.test/"),
+		SV("about:blank"), SV("mailto:a@a.test"), SV("a.test"),
+		SV("htt\xc3\xbe://a.test/"), SV("http\xef\xbc\x9a//a.test/"),
+		SV("http://a.test/\xc3\xbc"), SV("http://a.test/<"),
+		SV("http://a.test/%"), SV("http://a.test/%g0"),
+		SV("http://a.test/.."), SV("http://a.test/a/%2e%2e/b"),
+		SV("http://a.test//"), SV("http://a.test/a\\b"),
+	};
+	auto_arena struct arena a = arena_new(65536);
+	struct target t;
+
+	for (size_t i = 0; i < countof(bad); i++) {
+		const char *why = target_parse(bad[i], TARGET_ABSOLUTE, &a, &t);
+
+		if (!why)
+			printf("# accepted: %.*s\n", SV_FMT(bad[i]));
+		CHECK(why != NULL);
+	}
+}
+
 int main(void)
 {
 	RUN(test_host_accepted_is_lower_without_trailing_dot);
 	RUN(test_host_of_other_bytes_is_refused);
+	RUN(test_host_of_other_scripts_is_refused);
 	RUN(test_host_lengths_are_bounded);
 	RUN(test_host_literals_of_every_spelling_are_known);
 	RUN(test_port_is_a_plain_number);
 	RUN(test_authority_is_a_name_and_perhaps_a_port);
 	RUN(test_target_of_each_form_is_accepted_only_as_that);
+	RUN(test_target_that_browsers_repair_is_refused);
 	return tap_done();
 }
