@@ -99,15 +99,17 @@ def test_resets_hurt_nobody(edge):
 
 
 SEND_UNTIL_REFUSED = """
-import os, time, urllib.request
+import http.client, os, socket, time
+address = socket.gethostbyname("plain.test")
 print("ready", flush=True)
 while not os.path.exists("full"):
     time.sleep(.02)
 for i in range(40):
     try:
-        urllib.request.urlopen(f"http://plain.test/{i}", timeout=10).read()
-        print("passed", i)
-    except OSError as e:
+        c = http.client.HTTPConnection(address, timeout=10)
+        c.request("GET", f"/{i}", headers={"Host": "plain.test"})
+        print("passed" if c.getresponse().status == 200 else "refused", i)
+    except (OSError, http.client.HTTPException):
         print("refused", i)
 """
 
@@ -236,3 +238,12 @@ def test_udp_goes_nowhere(stockade):
     result = stockade.run(PROBE, "udp", "2001:db8::7", "443",
                           policy="allow GET api.test/**\n")
     assert "BLOCKED" in result.out, result
+
+
+def test_no_key_is_inside(stockade):
+    """The authority's certificate is there, and no key of anything."""
+    result = stockade.sh(
+        "grep -rls 'PRIVATE KEY' /etc /run /tmp /var/tmp $HOME /dev/shm; env |"
+        " grep 'PRIVATE KEY'; grep -c 'BEGIN CERT' /etc/stockade/ca.pem",
+        policy="allow GET api.test/**\n")
+    assert result.out.split() == ["1"], result

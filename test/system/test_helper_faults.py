@@ -77,7 +77,7 @@ class Slow:
 
 @pytest.fixture
 def slow(authority):
-    server = Slow(authority.leaf("slow.test"))
+    server = Slow(authority.leaf("slow.test", "new.test"))
     yield server
     server.close()
 
@@ -179,10 +179,11 @@ def test_a_helper_fails_in_the_middle_of_responses(tmp_path, slow, authority,
               "allow GET slow.test/**\nallow GET new.test/**\n"
               "secret TOKEN from env for slow.test as bearer\n")
     cases = [Case(tmp_path, role, policy) for role in ROLES]
-    for case in cases:
+    other = Case(tmp_path, "other", policy)
+    for case in (*cases, other):
         assert eventually(lambda: case.read("begun.body") == "one\n",
                           20 * PATIENCE), case.give_up()
-    assert eventually(lambda: slow.heard.count("/silent") == len(ROLES),
+    assert eventually(lambda: slow.heard.count("/silent") > len(ROLES),
                       20 * PATIENCE)
     for case in cases:
         os.kill(helper_of(case.child, case.role), number)
@@ -195,3 +196,49 @@ def test_a_helper_fails_in_the_middle_of_responses(tmp_path, slow, authority,
     for case in cases:
         case.finish()
         check(case, number)
+    # Another run has not noticed.
+    other.mark("failed")
+    other.mark("go")
+    assert eventually(lambda: other.read("new.code"), 20 * PATIENCE)
+    assert other.code("later") == other.code("new") == (200, 0)
+    other.child.terminate()
+    other.finish()
+    assert other.events("fault") == []
+
+
+MANY = """
+import os, threading, time, urllib.request, urllib.error
+print("ready", flush=True)
+while not os.path.exists("failed"):
+    time.sleep(.02)
+codes = []
+def ask(i):
+    request = urllib.request.Request("http://plain.test/x")
+    for k in range(12):
+        request.add_header(f"x-{k}", "a" * 5000)
+    try:
+        codes.append(urllib.request.urlopen(request, timeout=30).status)
+    except urllib.error.HTTPError as e:
+        codes.append(e.code)
+threads = [threading.Thread(target=ask, args=(i,)) for i in range(40)]
+for t in threads: t.start()
+for t in threads: t.join()
+print(*sorted(set(codes)), len(codes))
+"""
+
+
+def test_a_helper_that_takes_no_more_is_not_waited_for(stockade, net, plain):
+    """More is sent to it than its channel holds."""
+    child = stockade.start(
+        "/usr/bin/python3", "-c", "import urllib.request as r\n"
+        "r.urlopen('http://plain.test/x').read()\n" + MANY,
+        policy=net + "read .\nallow GET plain.test/**\n")
+    assert child.stdout.readline() == b"ready\n"
+    os.kill(helper_of(child, "dial"), signal.SIGSTOP)
+    (stockade.cwd / "failed").touch()
+    out, err = child.communicate(timeout=40 * PATIENCE)
+    assert out in (b"502 503 40\n", b"502 40\n"), (out, err)
+    assert len(plain.requests) == 1
+    (fault,) = [line for line in stockade.log() if line["event"] == "fault"]
+    assert (fault["process"], fault["reason"]) == ("dial",
+                                                   "the peer does not read")
