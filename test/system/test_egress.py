@@ -42,7 +42,8 @@ def hasty(place):
 def test_a_head_that_does_not_come_in_time_is_refused(hasty):
     """A byte now and then does not help: what counts is when it began."""
     edge = hasty
-    slow, silent, stopped = [edge.connect(HOST) for _ in range(3)]
+    slow, silent, stopped, hello = [edge.connect(HOST) for _ in range(4)]
+    hello.socket.send(b"\x16\x03\x01\x02\x00\x01")
     slow.send("GET /v1/x HTTP/1.1\r\n")
     stopped.send("GET /v1/x HTTP/1.1\r\n")
     began = time.monotonic()
@@ -55,7 +56,7 @@ def test_a_head_that_does_not_come_in_time_is_refused(hasty):
     while b"in time" not in refused.reason:
         refused = edge.refused()
     assert stopped.response().status == 408
-    assert silent.is_closed()
+    assert silent.is_closed() and hello.is_closed()
 
 
 def test_many_slow_heads_hold_up_nobody(edge):
