@@ -57,7 +57,7 @@ class Slow:
     def serve(self, s):
         try:
             with self.context.wrap_socket(s, server_side=True) as s:
-                path = s.recv(65536).split(b" ")[1].decode()
+                _, path, *_ = s.recv(65536).decode().split(" ") + [""] * 2
                 self.heard.append(path)
                 if path == "/begun":
                     s.sendall(b"HTTP/1.1 200 OK\r\n"
@@ -147,7 +147,7 @@ def check(case, number):
     # One that was killed may be seen to go later than who ends with it.
     assert fault["process"] in ROLES[1:]
     assert case.code("silent") == (502, 0), case.read("silent.err")
-    assert case.code("caught")[0] in (502, 503)
+    assert case.code("caught")[0] in (502, 503, 504)
     assert case.code("later") == (503, 0), case.read("later.err")
     assert ended in case.read("later.body")
     assert "a-very-secret-value" not in case.read("caught.body")
