@@ -6,102 +6,25 @@
 #include <unistd.h>
 
 #include "conn.h"
-#include "exchange.h"
+#include "helper_fault.h"
 #include "own.h"
-#include "record.h"
 #include "relay_decision.h"
 #include "roots.h"
 
 enum { VAULT_READY_MS = 30000 };	/* a login tool may ask over the network */
 
-/* Whose decisions nobody can hear, or nobody asked for: all of it ends.  With
- * edge gone connections are refused at once. */
-static void end_all(struct warden *w)
-{
-	helper_stop(&w->edge);
-	helper_stop(&w->vault);
-	loop_forget(w->loop, &w->listener_watch);
-	loop_forget(w->loop, &w->dns_watch);
-	close_fd(&w->listener_fd);
-	close_fd(&w->dns_fd);
-	conn_remove_all(w);
-}
-
-/*
- * One process less means that something broke a rule or that something is
- * wrong with this machine: the network of the run ends, all of it.  It is
- * recorded, and shown once.  edge is left to answer what waits and what comes,
- * and vault, if it can, to sign for it: neither reaches anything by itself.
- */
-static void fault(struct warden *w, struct helper *h, const struct err *e)
-{
-	struct err second = { 0 };
-	bool first = !w->fault.kind;
-	bool recorded = true;
-
-	h->ended = true;
-	if (first) {
-		w->fault = *e;
-		(void)err_ctx(&w->fault, "%s", helper_name(h));
-		/* The trail itself may be what is broken; the run says so. */
-		recorded = record_fault(w, helper_name(h), sv_str(e->msg),
-					&second) == 0;
-	}
-	helper_stop(h);
-	helper_stop(&w->dial);
-	helper_stop(&w->resolve);
-	if (recorded && helper_is_running(&w->edge))
-		recorded = exchange_end_all(w, &second) == 0;
-	if (!recorded)
-		(void)err_ctx(&w->fault, "unrecorded");
-	if (!helper_is_running(&w->edge) || !recorded)
-		end_all(w);
-	if (first && w->failed)
-		w->failed(w);
-}
-
-/* dial, resolve and vault end with each other: who was it that began? */
-static struct helper *culprit(struct warden *w, struct helper *h)
-{
-	struct helper *all[] = { &w->edge, &w->vault, &w->dial, &w->resolve };
-
-	for (size_t i = 0; i < countof(all); i++)
-		if (all[i]->why.kind)
-			return all[i];
-	if (helper_was_killed(h))
-		return h;
-	for (size_t i = 0; i < countof(all); i++)
-		if (helper_was_killed(all[i]))
-			return all[i];
-	return h;
-}
-
-static void on_end(struct warden *w, struct helper *h, const struct err *e)
-{
-	struct err gone = { 0 };
-	struct helper *first = w->fault.kind ? h : culprit(w, h);
-
-	(void)err_kind(&gone, ERR_PROTO, "ended unexpectedly");
-	h->ended = true;
-	if (first->why.kind)
-		e = &first->why;
-	else if (first != h || !e)
-		e = &gone;
-	fault(w, first, e);
-}
-
 static void edge_closed(struct channel *c, const struct err *e)
 {
 	struct warden *w = container_of(c, struct warden, edge.channel);
 
-	on_end(w, &w->edge, e);
+	fault_ended(w, &w->edge, e);
 }
 
 static void vault_closed(struct channel *c, const struct err *e)
 {
 	struct warden *w = container_of(c, struct warden, vault.channel);
 
-	on_end(w, &w->vault, e);
+	fault_ended(w, &w->vault, e);
 	/* Somebody is waiting for its "ready"; later the loop is the run's. */
 	if (!w->vault_ready)
 		loop_stop(w->loop);
@@ -111,14 +34,14 @@ static void dial_closed(struct channel *c, const struct err *e)
 {
 	struct warden *w = container_of(c, struct warden, dial.channel);
 
-	on_end(w, &w->dial, e);
+	fault_ended(w, &w->dial, e);
 }
 
 static void resolve_closed(struct channel *c, const struct err *e)
 {
 	struct warden *w = container_of(c, struct warden, resolve.channel);
 
-	on_end(w, &w->resolve, e);
+	fault_ended(w, &w->resolve, e);
 }
 
 static int send_source(struct warden *w, struct credential *c, size_t number,
@@ -240,7 +163,7 @@ static void on_first_packet(struct watch *watch, struct warden *w)
 	loop_forget(w->loop, &w->listener_watch);
 	loop_forget(w->loop, &w->dns_watch);
 	if (warden_start_edge(w, &e) < 0)
-		fault(w, &w->edge, &e);
+		fault_raise(w, &w->edge, &e);
 }
 
 static void listener_ready(struct watch *watch, uint32_t events)
