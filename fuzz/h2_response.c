@@ -28,7 +28,8 @@ static void check_head(const struct http_response *r, struct sv method)
 
 	h1_write_response_head(&out, r, true);
 	MUST(!out.full);
-	if (out.n > HTTP_HEAD_MAX)
+	/* What frames the body and the connection is added to the fields. */
+	if (out.n > HTTP_HEAD_MAX || r->fields.n + 3 > HTTP_FIELDS_MAX)
 		return;
 	MUST(h1_parse_response(buf_sv(&out), method, &a, &again) ==
 	     (ssize_t)out.n);
