@@ -164,7 +164,8 @@ def check_request(method, target, fields, head, host):
                          rb"|\r\n[ \t]", head), head
     names = {k for k, _ in fields}
     assert all(re.fullmatch(rb"[a-z0-9!#$%&'*+.^_`|~-]+", k) for k in names)
-    assert not names & {b"proxy-authorization", b"keep-alive", b"upgrade",
+    assert {v for k, v in fields if k == b"upgrade"} <= {b"websocket"}, head
+    assert not names & {b"proxy-authorization", b"keep-alive",
                         b"http2-settings", b"trailer", b"te",
                         b"x-http-method-override", b"x-http-method",
                         b"x-method-override"}, head
