@@ -385,6 +385,9 @@ void h2_call_consumed(struct h2_call *c, size_t n)
 		buf_wipe(&c->in);
 	if (!c->closed && !c->h2->over)
 		(void)nghttp2_session_consume_stream(c->h2->session, c->id, n);
+	/* The origin waits to hear that it may send more. */
+	if (!c->h2->running)
+		h2_origin_wake(c->h2);
 }
 
 void h2_call_leave(struct h2_call *c)
