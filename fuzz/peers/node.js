@@ -7,23 +7,30 @@ const { Duplex } = require('stream');
 
 const server = http.createServer({ insecureHTTPParser: false });
 
+function note(request, body) {
+  request.socket.seen.push({
+    method: request.method, target: request.url, fields: request.rawHeaders,
+    body: Buffer.concat(body).toString('latin1'),
+  });
+}
+
 server.on('request', (request, response) => {
   const body = [];
   request.on('data', (piece) => body.push(piece));
   request.on('end', () => {
-    request.socket.seen.push({
-      method: request.method, target: request.url,
-      fields: request.rawHeaders,
-      body: Buffer.concat(body).toString('latin1'),
-    });
+    note(request, body);
     response.end();
   });
 });
 server.on('clientError', (error, socket) => socket.destroy());
 server.on('checkContinue', (q, s) => server.emit('request', q, s));
-server.on('upgrade', (q, socket) => socket.destroy());
+// What is behind the head is read as if the upgrade had been declined.
+server.on('upgrade', (request, socket, behind) => {
+  note(request, []);
+  read(behind, 10).then((seen) => socket.seen.push(...seen));
+});
 
-function read(bytes) {
+function read(bytes, patience) {
   return new Promise((resolve) => {
     const socket = new Duplex({
       read() {}, write(piece, encoding, done) { done(); },
@@ -35,7 +42,7 @@ function read(bytes) {
     socket.on('error', () => {});
     server.emit('connection', socket);
     socket.push(bytes);
-    setTimeout(() => socket.destroy(), 20);
+    setTimeout(() => socket.destroy(), patience);
   });
 }
 
@@ -46,7 +53,7 @@ process.stdin.on('data', (piece) => {
   while (pending.length >= 4 &&
          pending.length >= 4 + pending.readUInt32LE(0)) {
     const n = pending.readUInt32LE(0);
-    const answer = read(pending.subarray(4, 4 + n));
+    const answer = read(pending.subarray(4, 4 + n), 25);
     pending = pending.subarray(4 + n);
     chain = chain.then(() => answer).then((seen) => {
       process.stdout.write(JSON.stringify(seen) + '\n');
