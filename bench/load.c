@@ -31,7 +31,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { BUFFER = 4096, EVENTS = 64 };
+enum { BUFFER = 4096, EVENTS = 64, RAMP = 32 };
 
 struct conn {
 	int fd;
@@ -315,11 +315,14 @@ int main(int argc, char **argv)
 	while (load.answered < load.requests) {
 		int n;
 
-		/* One after the other: they do not all shake hands at once. */
-		if (load.opened < load.at_once && load.opened < load.total)
+		/* They do not all shake hands at once. */
+		const bool opens = load.opened < load.at_once &&
+				   load.opened < load.total &&
+				   load.opened < load.answered + RAMP;
+
+		if (opens)
 			start();
-		n = epoll_wait(load.epoll_fd, events, EVENTS,
-			       load.opened < load.at_once ? 0 : -1);
+		n = epoll_wait(load.epoll_fd, events, EVENTS, opens ? 0 : -1);
 		for (int i = 0; i < n; i++)
 			on_event(events[i].data.ptr);
 	}
