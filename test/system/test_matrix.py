@@ -39,12 +39,14 @@ ask() {
 ask 'GET /fetch' 0; ask 'POST /upload' $(stat -c %s up)
 ask 'GET /live' 0; ask 'GET /refused' 0
 """
+# The large push not over HTTP/2: see docs/edge.md.
 GIT = """
 u=https://matrix.test/git
 git clone -q $u/project.git copy && cat copy/README && cd copy
-head -c 150000 /dev/urandom > big
-git add big && git -c user.name=a -c user.email=a@a commit -q -m big
-git push -q origin HEAD:pushed && echo pushed
+commit() { git add . && git -c user.name=a -c user.email=a@a commit -q -m $1; }
+echo small > small && commit small && git push -q origin HEAD:small && echo small
+head -c 1500000 /dev/urandom > big && commit big &&
+    git -c http.version=HTTP/1.1 push -q origin HEAD:pushed && echo pushed
 git clone -q $u/refused.git other
 """
 URLLIB = """
@@ -249,7 +251,7 @@ CLIENTS = {
     "curl-h2": ("curl", CURL.format(flags="--http2"), ALL, ["it\n2\n"]),
     "wget": ("wget", WGET, ALL, []),
     "openssl": ("openssl", OPENSSL, ALL, []),
-    "git": ("git", GIT, ["POST /git/project.git/git-receive-pack"], ["hello", "pushed"]),
+    "git": ("git", GIT, ["POST /git/project.git/git-receive-pack"], ["hello", "small", "pushed"]),
     "urllib": ("python3", ["/usr/bin/python3", "-c", URLLIB], ALL, []),
     "requests": ("python3:requests", ["/usr/bin/python3", "-c", REQUESTS], ALL,
                  []),
@@ -391,8 +393,8 @@ def test_client(stockade, matrix, authority, client):
         assert matrix.held, "the stream came when it was whole\n" + said
     for text in prints:
         assert text in out, said
-    if client == "git":
-        assert any(r.method == "POST" and len(r.body) > 150000
+    if client == "git":	# too long for a length to be known before
+        assert any(r.get("transfer-encoding") and len(r.body) > 1500000
                    for r in matrix.requests), said
     if client == "go":		# the command, after the client
         out = ""
