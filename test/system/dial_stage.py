@@ -4,12 +4,12 @@ origins on the loopback that say whatever a test has them say.
 """
 import queue
 import socket
-import ssl
 import threading
 
 import pytest
 
 import wire
+from listener import Listener
 from origin import Authority
 
 HOST, OTHER = "api.test", "other.test"
@@ -72,30 +72,14 @@ class Peer:
                   + body)
 
 
-class Origin:
+class Origin(Listener):
     """Runs script(peer) for each connection; keeps what it raised."""
 
     def __init__(self, script, certificate=None):
-        self.script, self.connections, self.errors = script, 0, []
-        self.server = socket.create_server(("127.0.0.1", 0))
-        self.port = self.server.getsockname()[1]
-        self.context = None
-        if certificate:
-            self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-            self.context.load_cert_chain(*certificate)
-        threading.Thread(target=self.serve, daemon=True).start()
+        self.script, self.errors = script, []
+        super().__init__(socket.create_server(("127.0.0.1", 0)), certificate)
 
-    def serve(self):
-        while True:
-            try:
-                sock, _ = self.server.accept()
-            except OSError:
-                return
-            self.connections += 1
-            threading.Thread(target=self.talk, args=(sock,),
-                             daemon=True).start()
-
-    def talk(self, sock):
+    def handle(self, sock):
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         try:
             if self.context:
@@ -113,7 +97,7 @@ class Origin:
                 pass
 
     def close(self):
-        self.server.close()
+        super().close()
         assert not self.errors, self.errors
 
 

@@ -14,6 +14,7 @@ import ssl
 import struct
 import threading
 
+import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -402,3 +403,17 @@ def respond(stream, request, *pieces, status=200, fields=(), length=None):
     for piece in pieces:
         stream.send("CHUNK", data=piece)
     stream.send("CHUNK_END")
+
+
+@pytest.fixture(scope="module")
+def place():
+    network = Place()
+    yield network
+    network.close()
+
+
+@pytest.fixture
+def edge(place):
+    helper = Edge(place)
+    yield helper
+    helper.close()

@@ -21,7 +21,6 @@ import os
 import socket
 import ssl
 import subprocess
-import threading
 import time
 import urllib.parse
 
@@ -29,6 +28,8 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
+
+from listener import Listener, everywhere
 
 
 class Authority:
@@ -192,28 +193,13 @@ class Connection:
         self.send(b"0\r\n\r\n")
 
 
-class Origin:
+class Origin(Listener):
     """A server on every address of this namespace, at one port."""
 
     def __init__(self, name, tls=None, git_root=None, port=0):
         self.name, self.requests, self.git_root = name, [], git_root
-        self.connections = 0
         self.handshake_errors = []
-        self.context = None
-        if tls:
-            self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-            self.context.load_cert_chain(*tls)
-        self.listener = socket.create_server(
-            ("::", port), family=socket.AF_INET6, dualstack_ipv6=True,
-            backlog=64)
-        self.port = self.listener.getsockname()[1]
-        self.via = f"127.0.0.1:{self.port}"
-        threading.Thread(target=self._accept, daemon=True).start()
-
-    def close(self):
-        # A thread waits in accept(): this wakes it, so that the port is free.
-        self.listener.shutdown(socket.SHUT_RDWR)
-        self.listener.close()
+        super().__init__(everywhere(port), tls)
 
     def clear(self):
         self.requests.clear()
@@ -228,17 +214,7 @@ class Origin:
         needle = text.encode() if isinstance(text, str) else text
         return any(needle in r.raw or needle in r.body for r in self.requests)
 
-    def _accept(self):
-        while True:
-            try:
-                sock, _ = self.listener.accept()
-            except OSError:
-                return
-            self.connections += 1
-            threading.Thread(target=self._serve, args=(sock,),
-                             daemon=True).start()
-
-    def _serve(self, sock):
+    def handle(self, sock):
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         try:
             with sock:

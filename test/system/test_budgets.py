@@ -2,9 +2,10 @@
 """`limit requests`, `upload` and `names`, judged by what the origin received."""
 import json
 import socket
-import threading
 
 import pytest
+
+from listener import Listener
 
 ALLOW = ("allow GET,PUT api.test/**\nallow GET other.test/**\n"
          "allow GET *.wide.test/**\n")
@@ -125,34 +126,26 @@ print(json.dumps([ask("https://api.test/a")[0],
     assert api.targets == ["GET /a", "GET /b", "GET /d"]
 
 
+class Sink(Listener):
+    """Takes whatever comes: how much, of each connection."""
+
+    def __init__(self):
+        self.got = []
+        super().__init__(socket.create_server(("127.0.0.1", 0)))
+
+    def serve(self, s):
+        n = len(self.got)
+        self.got.append(0)
+        while piece := s.recv(65536):
+            self.got[n] += len(piece)
+        s.sendall(b"%d" % self.got[n])
+
+
 @pytest.fixture
 def sink():
-    """A server that takes whatever comes: how much, of each connection."""
-    listener, got = socket.create_server(("127.0.0.1", 0)), []
-
-    def one(s, n):
-        try:
-            with s:
-                while piece := s.recv(65536):
-                    got[n] += len(piece)
-                s.sendall(b"%d" % got[n])
-        except OSError:
-            pass
-
-    def serve():
-        while True:
-            try:
-                s, _ = listener.accept()
-            except OSError:
-                return
-            got.append(0)
-            threading.Thread(target=one, args=(s, len(got) - 1),
-                             daemon=True).start()
-
-    threading.Thread(target=serve, daemon=True).start()
-    yield listener.getsockname()[1], got
-    listener.shutdown(socket.SHUT_RDWR)
-    listener.close()
+    server = Sink()
+    yield server.port, server.got
+    server.close()
 
 
 POUR = """

@@ -2,7 +2,6 @@
 """stockade-dial alone: requests, responses and bodies as they should be.
 """
 import os
-import queue
 import socket
 import ssl
 import threading

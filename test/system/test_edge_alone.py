@@ -14,24 +14,11 @@ import time
 import pytest
 
 import wire
-from edge_alone import Edge, Place, body_of, question, respond
+from edge_alone import (Edge, body_of, edge, place, question,
+                        respond)  # noqa: F401
 
 HOST = "api.example"
 GET = f"GET /v1/x?q=1 HTTP/1.1\r\nHost: {HOST}\r\n\r\n"
-
-
-@pytest.fixture(scope="module")
-def place():
-    network = Place()
-    yield network
-    network.close()
-
-
-@pytest.fixture
-def edge(place):
-    helper = Edge(place)
-    yield helper
-    helper.close()
 
 
 @pytest.fixture

@@ -13,19 +13,13 @@ import time
 import pytest
 
 import wire
-from edge_alone import Edge, Place, Vault, body_of, respond
+from edge_alone import (Edge, Place, Vault, body_of, place,
+                        respond)  # noqa: F401
 from h2_agent import (ACK, DATA, END_HEADERS, END_STREAM, GOAWAY, HEADERS, MORE,
                       PADDED, PING, PRIORITY, PUSH, RST, SETTINGS, UPDATE,
                       block, connect, frame, head)
 
 HOST = "api.example"
-
-
-@pytest.fixture(scope="module")
-def place():
-    network = Place()
-    yield network
-    network.close()
 
 
 @pytest.fixture(scope="module")

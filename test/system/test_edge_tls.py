@@ -13,17 +13,10 @@ import time
 
 import pytest
 
-from edge_alone import Edge, Place, Vault, body_of, respond
+from edge_alone import Edge, Vault, body_of, place, respond  # noqa: F401
 
 HOST = "api.example"
 GET = f"GET /v1/x HTTP/1.1\r\nHost: {HOST}\r\n\r\n"
-
-
-@pytest.fixture(scope="module")
-def place():
-    network = Place()
-    yield network
-    network.close()
 
 
 @pytest.fixture

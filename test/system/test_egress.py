@@ -10,24 +10,10 @@ import time
 import pytest
 
 from conftest import IS_ROOT, PATIENCE, PROBE, eventually, needs_cell
-from edge_alone import Edge, Place, body_of, respond
+from edge_alone import Edge, body_of, edge, place, respond  # noqa: F401
 
 HOST = "api.example"
 GET = f"GET /v1/x HTTP/1.1\r\nHost: {HOST}\r\n\r\n"
-
-
-@pytest.fixture(scope="module")
-def place():
-    network = Place()
-    yield network
-    network.close()
-
-
-@pytest.fixture
-def edge(place):
-    helper = Edge(place)
-    yield helper
-    helper.close()
 
 
 # Slow, many, and never

@@ -5,12 +5,11 @@ reason, and all of it is on record."""
 import os
 import signal
 import socket
-import ssl
-import threading
 
 import pytest
 
 from conftest import PATIENCE, Stockade, eventually, processes
+from listener import Listener
 
 ROLES = "edge", "vault", "dial", "resolve"
 
@@ -34,45 +33,22 @@ wait
 """
 
 
-class Slow:
+class Slow(Listener):
     """Begins a response and says no more, or never begins one."""
 
     def __init__(self, pair):
-        self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        self.context.load_cert_chain(*pair)
         self.heard = []
-        self.listener = socket.create_server(("127.0.0.1", 0))
-        self.via = "127.0.0.1:%d" % self.listener.getsockname()[1]
-        threading.Thread(target=self.accept, daemon=True).start()
-
-    def accept(self):
-        while True:
-            try:
-                s, _ = self.listener.accept()
-            except OSError:
-                return
-            threading.Thread(target=self.serve, args=(s,),
-                             daemon=True).start()
+        super().__init__(socket.create_server(("127.0.0.1", 0)), pair)
 
     def serve(self, s):
-        try:
-            with self.context.wrap_socket(s, server_side=True) as s:
-                _, path, *_ = s.recv(65536).decode().split(" ") + [""] * 2
-                self.heard.append(path)
-                if path == "/begun":
-                    s.sendall(b"HTTP/1.1 200 OK\r\n"
-                              b"Transfer-Encoding: chunked\r\n\r\n"
-                              b"4\r\none\n\r\n")
-                elif path == "/x":
-                    s.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n"
-                              b"ok")
-                s.recv(1)
-        except OSError:
-            pass
-
-    def close(self):
-        self.listener.shutdown(socket.SHUT_RDWR)
-        self.listener.close()
+        _, path, *_ = s.recv(65536).decode().split(" ") + [""] * 2
+        self.heard.append(path)
+        if path == "/begun":
+            s.sendall(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+                      b"4\r\none\n\r\n")
+        elif path == "/x":
+            s.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+        s.recv(1)
 
 
 @pytest.fixture

@@ -6,13 +6,13 @@ dialled would have answered; the name server is the only one that there is.
 """
 import os
 import socket
-import threading
 import time
 
 import pytest
 
 import wire
 from conftest import needs_cell
+from listener import Listener, everywhere
 from name_server import AAAA, A, SERVFAIL, SILENCE, NameServer
 
 pytestmark = needs_cell
@@ -20,34 +20,23 @@ pytestmark = needs_cell
 PUBLIC, ALSO = "93.184.216.34", "93.184.216.35"
 
 
-class Recorder:
+class Recorder(Listener):
     """HTTP at every address: where connections came in, and for whom."""
+
+    in_turn = True
 
     def __init__(self):
         self.at, self.hosts = [], []
-        self.socket = socket.create_server(("::", 0), family=socket.AF_INET6,
-                                           dualstack_ipv6=True)
-        self.port = self.socket.getsockname()[1]
-        threading.Thread(target=self.serve, daemon=True).start()
+        super().__init__(everywhere())
 
-    def serve(self):
-        while True:
-            try:
-                s, _ = self.socket.accept()
-            except OSError:
-                return
-            with s:
-                self.at.append(s.getsockname()[0].removeprefix("::ffff:"))
-                head = s.recv(65536).decode("latin-1")
-                self.hosts += [line.split(": ")[1] for line in
-                               head.lower().split("\r\n")
-                               if line.startswith("host: ")]
-                s.sendall(b"HTTP/1.1 200 OK\r\nConnection: close\r\n"
-                          b"Content-Length: 8\r\n\r\nrecorder")
-
-    def close(self):
-        self.socket.shutdown(socket.SHUT_RDWR)
-        self.socket.close()
+    def serve(self, s):
+        self.at.append(s.getsockname()[0].removeprefix("::ffff:"))
+        head = s.recv(65536).decode("latin-1")
+        self.hosts += [line.split(": ")[1] for line in
+                       head.lower().split("\r\n")
+                       if line.startswith("host: ")]
+        s.sendall(b"HTTP/1.1 200 OK\r\nConnection: close\r\n"
+                  b"Content-Length: 8\r\n\r\nrecorder")
 
 
 @pytest.fixture

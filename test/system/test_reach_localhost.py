@@ -1,50 +1,33 @@
 # SPDX-License-Identifier: Apache-2.0
 """`reach localhost:PORT`: a service of the host at the sandbox's own loopback."""
 import socket
-import threading
 
 import pytest
 
 from conftest import needs_cell
+from listener import Listener
 
 pytestmark = needs_cell
 
 INSIDE = 5432
 
 
-class Service:
+class Service(Listener):
     """Speaks first, then answers lines, on one address of the host."""
 
     def __init__(self, address="127.0.0.1"):
         self.heard = []
         family = socket.AF_INET6 if ":" in address else socket.AF_INET
-        self.socket = socket.create_server((address, 0), family=family)
-        self.port = self.socket.getsockname()[1]
+        super().__init__(socket.create_server((address, 0), family=family))
         host = f"[{address}]" if ":" in address else address
         self.via = f"{host}:{self.port}"
-        threading.Thread(target=self.serve, daemon=True).start()
 
-    def serve(self):
-        while True:
-            try:
-                s, _ = self.socket.accept()
-            except OSError:
-                return
-            threading.Thread(target=self.one, args=(s,), daemon=True).start()
-
-    def one(self, s):
-        try:
-            with s, s.makefile("rb") as lines:
-                s.sendall(b"ready\n")
-                for line in lines:
-                    self.heard.append(line)
-                    s.sendall(b"you said " + line)
-        except OSError:
-            pass
-
-    def close(self):
-        self.socket.shutdown(socket.SHUT_RDWR)
-        self.socket.close()
+    def serve(self, s):
+        with s.makefile("rb") as lines:
+            s.sendall(b"ready\n")
+            for line in lines:
+                self.heard.append(line)
+                s.sendall(b"you said " + line)
 
 
 @pytest.fixture(params=["127.0.0.1", "::1"])

@@ -2,47 +2,32 @@
 """`reach NAME via unix:PATH`: requests to a name go to a socket of the host."""
 import os
 import socket
-import ssl
 import struct
-import threading
 
 import pytest
 
 from conftest import listen_at, needs_cell
+from listener import Listener
 
 pytestmark = needs_cell
 
 
-class Server:
+class Server(Listener):
     """HTTP at a named socket: one answer for each connection."""
+
+    in_turn = True
 
     def __init__(self, path, says="hello", tls=None):
         self.path, self.says, self.heard = str(path), says, []
         self.peers, self.before_answer = [], None
-        self.context = None
-        if tls:
-            self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-            self.context.load_cert_chain(*tls)
-        self.socket = listen_at(self.path)
-        threading.Thread(target=self.serve, daemon=True).start()
+        super().__init__(listen_at(self.path), tls)
 
-    def serve(self):
-        while True:
-            try:
-                s, _ = self.socket.accept()
-            except OSError:
-                return
-            self.peers.append(struct.unpack("iII", s.getsockopt(
-                socket.SOL_SOCKET, socket.SO_PEERCRED, 12))[1])
-            try:
-                with s:
-                    self.answer(s)
-            except OSError:
-                pass
+    def handle(self, s):
+        self.peers.append(struct.unpack("iII", s.getsockopt(
+            socket.SOL_SOCKET, socket.SO_PEERCRED, 12))[1])
+        super().handle(s)
 
-    def answer(self, s):
-        if self.context:
-            s = self.context.wrap_socket(s, server_side=True)
+    def serve(self, s):
         head = b""
         while b"\r\n\r\n" not in head:
             piece = s.recv(4096)
@@ -57,10 +42,6 @@ class Server:
                   % (len(self.says), self.says.encode()))
         if self.context:
             s.unwrap()
-
-    def close(self):
-        self.socket.shutdown(socket.SHUT_RDWR)
-        self.socket.close()
 
 
 @pytest.fixture

@@ -17,46 +17,28 @@ import time
 import pytest
 
 from conftest import IS_ROOT, eventually, needs_cell, ours
+from listener import Listener, everywhere
 
 pytestmark = needs_cell
 
 MEBIBYTE = 1 << 20
 
 
-class Peer:
+class Peer(Listener):
     """A server at every address of the cell: fn(socket) serves a connection,
     and what that was is in `seen`: the bytes that were received."""
 
     def __init__(self, fn):
-        self.fn, self.seen, self.threads = fn, [], []
-        self.socket = socket.create_server(("::", 0), family=socket.AF_INET6,
-                                           dualstack_ipv6=True)
-        self.port = self.socket.getsockname()[1]
-        threading.Thread(target=self.serve, daemon=True).start()
+        self.fn, self.seen = fn, []
+        super().__init__(everywhere())
 
-    def serve(self):
-        while True:
-            try:
-                s, _ = self.socket.accept()
-            except OSError:
-                return
-            heard = bytearray()
-            self.seen.append(heard)
-            thread = threading.Thread(target=self.one, args=(s, heard),
-                                      daemon=True)
-            self.threads.append(thread)
-            thread.start()
-
-    def one(self, s, heard):
+    def serve(self, s):
+        heard = bytearray()
+        self.seen.append(heard)
         try:
-            with s:
-                self.fn(s, heard)
+            self.fn(s, heard)
         except OSError as e:
             heard += f"<{type(e).__name__}>".encode()
-
-    def close(self):
-        self.socket.shutdown(socket.SHUT_RDWR)
-        self.socket.close()
 
 
 def to_the_end(s, heard):

@@ -2,12 +2,11 @@
 """`reach unix:PATH`: one socket of the host, and no other."""
 import json
 import os
-import socket
-import threading
 
 import pytest
 
 from conftest import listen_at
+from listener import Listener
 
 TALK = """
 import socket, sys
@@ -23,27 +22,18 @@ for name in sys.argv[1:]:
 """
 
 
-class Server:
+class Server(Listener):
     """Answers in upper case, and keeps what it was told."""
+
+    in_turn = True
 
     def __init__(self, path):
         self.path, self.heard = str(path), []
-        self.socket = listen_at(self.path)
-        threading.Thread(target=self.serve, daemon=True).start()
+        super().__init__(listen_at(self.path))
 
-    def serve(self):
-        while True:
-            try:
-                s, _ = self.socket.accept()
-            except OSError:
-                return
-            with s:
-                self.heard.append(s.recv(100))
-                s.sendall(self.heard[-1].upper())
-
-    def close(self):
-        self.socket.shutdown(socket.SHUT_RDWR)
-        self.socket.close()
+    def serve(self, s):
+        self.heard.append(s.recv(100))
+        s.sendall(self.heard[-1].upper())
 
 
 @pytest.fixture

@@ -4,14 +4,12 @@ inside a tunnel, judged by what an origin that records all bytes received."""
 import collections
 import json
 import re
-import socket
-import ssl
-import threading
 import urllib.parse
 
 import pytest
 
 from conftest import PATIENCE
+from listener import Listener, everywhere
 from request_vectors import all_vectors
 
 # Inside: each vector on a connection of its own, many at a time.
@@ -71,50 +69,22 @@ json.dump(said, sys.stdout)
 """
 
 
-class Recorder:
+class Recorder(Listener):
     """Keeps every byte of every connection; answers what looks like requests,
     as carelessly as an origin might."""
 
     def __init__(self, pair=None):
-        self.connections, self.context = [], None
-        if pair:
-            self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-            self.context.load_cert_chain(*pair)
-        self.listener = socket.create_server(
-            ("::", 0), family=socket.AF_INET6, dualstack_ipv6=True,
-            backlog=128)
-        self.port = self.listener.getsockname()[1]
-        threading.Thread(target=self.accept, daemon=True).start()
-
-    def accept(self):
-        while True:
-            try:
-                s, _ = self.listener.accept()
-            except OSError:
-                return
-            threading.Thread(target=self.serve, args=(s,),
-                             daemon=True).start()
+        self.received = []
+        super().__init__(everywhere(), pair)
 
     def serve(self, s):
-        data = bytearray()
-        self.connections.append(data)
-        answered = 0
-        try:
-            if self.context:
-                s = self.context.wrap_socket(s, server_side=True)
-            while piece := s.recv(65536):
-                data += piece
-                while answered < len(read_requests(bytes(data))[0]):
-                    answered += 1
-                    s.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2"
-                              b"\r\n\r\nok")
-        except OSError:
-            pass
-        s.close()
-
-    def close(self):
-        self.listener.shutdown(socket.SHUT_RDWR)
-        self.listener.close()
+        data, answered = bytearray(), 0
+        self.received.append(data)
+        while piece := s.recv(65536):
+            data += piece
+            while answered < len(read_requests(bytes(data))[0]):
+                answered += 1
+                s.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
 
 
 def body_end(data, at, fields):
@@ -203,7 +173,7 @@ def test_nothing_but_proper_requests_reaches_an_origin(stockade, authority,
     origin.close()
     said = json.loads(result.out)
     seen = collections.Counter()
-    for data in origin.connections:
+    for data in origin.received:
         requests, rest = read_requests(bytes(data))
         assert rest == b"", rest
         for one in requests:

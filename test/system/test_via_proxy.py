@@ -8,6 +8,7 @@ import threading
 import pytest
 
 from conftest import needs_cell
+from listener import Listener
 
 pytestmark = needs_cell
 
@@ -16,7 +17,7 @@ PASSWORD = "pw-5f1c%Z/q"
 LOGIN = base64.b64encode(f"corp:{PASSWORD}".encode()).decode()
 
 
-class Proxy:
+class Proxy(Listener):
     """CONNECT, to the port of `routes` for a name and port that has one.  What
     `says` is answers in place of the tunnel."""
 
@@ -24,31 +25,14 @@ class Proxy:
         self.routes, self.says, self.login = routes, says, login
         self.behind, self.slow = behind, slow
         self.heads, self.passed = [], []
-        self.socket = socket.create_server(("", 0))
-        self.port = self.socket.getsockname()[1]
-        self.url = f"http://127.0.0.1:{self.port}"
-        threading.Thread(target=self.serve, daemon=True).start()
+        super().__init__(socket.create_server(("", 0)))
+        self.url = f"http://{self.via}"
 
     @property
     def asked(self):
         return [head.split("\r\n")[0] for head in self.heads]
 
-    def serve(self):
-        while True:
-            try:
-                s, _ = self.socket.accept()
-            except OSError:
-                return
-            threading.Thread(target=self.one, args=(s,), daemon=True).start()
-
-    def one(self, s):
-        with s:
-            try:
-                self.talk(s)
-            except OSError:
-                pass
-
-    def talk(self, s):
+    def serve(self, s):
         head = b""
         while b"\r\n\r\n" not in head:
             piece = s.recv(1)
@@ -97,10 +81,6 @@ class Proxy:
             to.shutdown(socket.SHUT_WR)
         except OSError:
             pass
-
-    def close(self):
-        self.socket.shutdown(socket.SHUT_RDWR)
-        self.socket.close()
 
 
 @pytest.fixture
