@@ -8,11 +8,6 @@
  */
 #include "h2_frames.h"
 
-static struct sv sv_of_u8(const uint8_t *p, size_t n)
-{
-	return sv_of((const char *)p, n);
-}
-
 static struct h2_call *call_of(nghttp2_session *session, int32_t id)
 {
 	struct h2_call *c = nghttp2_session_get_stream_user_data(session, id);

@@ -10,14 +10,10 @@
 #include "own.h"
 
 enum {
-	SESSION_WINDOW = 1 << 20,
 	OUT_MAX = 65536,	/* of frames, before the origin reads */
 	OUT_FULL = 32768,
 	READ_SIZE = 32768,
 	BYTES_A_TURN = 512 * 1024,
-	SETTINGS_MAX = 16,
-	ACKS_MAX = 100,
-	CONTINUATIONS_MAX = 8,
 	HEAD_BLOCK_MAX = 4 * HTTP_HEAD_MAX,
 	FIELDS_MAX = HTTP_FIELDS_MAX + 16,
 };
@@ -26,13 +22,8 @@ static nghttp2_option *options(void)
 {
 	static nghttp2_option *o;
 
-	if (o || nghttp2_option_new(&o) != 0)
+	if (o || !(o = h2_bounds_new()))
 		return o;
-	nghttp2_option_set_no_auto_window_update(o, 1);
-	nghttp2_option_set_no_closed_streams(o, 1);
-	nghttp2_option_set_max_settings(o, SETTINGS_MAX);
-	nghttp2_option_set_max_outbound_ack(o, ACKS_MAX);
-	nghttp2_option_set_max_continuations(o, CONTINUATIONS_MAX);
 	nghttp2_option_set_max_deflate_dynamic_table_size(o, 0);
 	nghttp2_option_set_max_send_header_block_length(o, HEAD_BLOCK_MAX);
 	return o;
@@ -252,7 +243,7 @@ int h2_origin_start(struct upstream *u, struct loop *l,
 	if (nghttp2_submit_settings(h->session, NGHTTP2_FLAG_NONE, settings,
 				    countof(settings)) != 0 ||
 	    nghttp2_session_set_local_window_size(h->session, NGHTTP2_FLAG_NONE,
-						  0, SESSION_WINDOW) != 0) {
+						  0, H2_SESSION_WINDOW) != 0) {
 		u->h2 = NULL;
 		h2_origin_free(h);
 		return err_kind(e, ERR_LIMIT, "out of memory");

@@ -15,6 +15,7 @@
 
 #include <nghttp2/nghttp2.h>
 
+#include "h2_bounds.h"
 #include "h2_response.h"
 #include "incoming.h"
 #include "outgoing.h"

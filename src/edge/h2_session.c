@@ -13,13 +13,9 @@
 #include "own.h"
 
 enum {
-	SESSION_WINDOW = 1 << 20,
 	STREAMS_KEPT = H2_STREAMS_MAX + 28,	/* with those that end */
 	PATIENCE_MAX = 1000,
 	PATIENCE_MS = 3,		/* for one more */
-	SETTINGS_MAX = 16,
-	ACKS_MAX = 100,
-	CONTINUATIONS_MAX = 8,
 	H2_TRAILERS_MAX = 65536,
 };
 
@@ -69,14 +65,8 @@ static nghttp2_option *options(void)
 {
 	static nghttp2_option *o;
 
-	if (o || nghttp2_option_new(&o) != 0)
-		return o;
-	nghttp2_option_set_no_auto_window_update(o, 1);
-	nghttp2_option_set_no_closed_streams(o, 1);
-	nghttp2_option_set_max_settings(o, SETTINGS_MAX);
-	nghttp2_option_set_max_outbound_ack(o, ACKS_MAX);
-	nghttp2_option_set_max_continuations(o, CONTINUATIONS_MAX);
-	nghttp2_option_set_stream_reset_rate_limit(o, 100, 33);
+	if (!o && (o = h2_bounds_new()) != NULL)
+		nghttp2_option_set_stream_reset_rate_limit(o, 100, 33);
 	return o;
 }
 
@@ -106,7 +96,7 @@ int h2_start(struct conn *c)
 				    countof(settings)) != 0)
 		return -1;
 	return nghttp2_session_set_local_window_size(
-		h->session, NGHTTP2_FLAG_NONE, 0, SESSION_WINDOW);
+		h->session, NGHTTP2_FLAG_NONE, 0, H2_SESSION_WINDOW);
 }
 
 static void stream_free(struct h2_stream *s)

@@ -16,6 +16,7 @@
 #include <nghttp2/nghttp2.h>
 
 #include "call.h"
+#include "h2_bounds.h"
 #include "h2_head.h"
 
 enum {
@@ -91,10 +92,5 @@ void h2_reset(struct h2_stream *s, uint32_t error);
 must_check int h2_open_stream(struct h2 *h, int32_t id);
 /* For h2_session.c; NULL: no memory. */
 must_check nghttp2_session_callbacks *h2_callbacks(void);
-
-static inline struct sv sv_of_u8(const uint8_t *p, size_t n)
-{
-	return sv_of((const char *)p, n);
-}
 
 #endif
