@@ -6,13 +6,13 @@
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "child.h"
+#include "loop.h"
 #include "own.h"
 
 enum { PATHS_MAX = 1 << 16, ASK_MS = 15000, VARIABLES_MAX = 4096 };
@@ -94,71 +94,22 @@ static int make_environment(const char *search, const char **ret,
 	return 0;
 }
 
-static int start(const char *path, char *const *argv, const char **env,
-		 int write_fd, pid_t *ret_pid)
-{
-	posix_spawn_file_actions_t actions;
-	posix_spawnattr_t attr;
-	sigset_t none, all;
-	int rc;
-
-	(void)posix_spawn_file_actions_init(&actions);
-	(void)posix_spawnattr_init(&attr);
-	(void)sigemptyset(&none);
-	(void)sigfillset(&all);
-	rc = posix_spawn_file_actions_addopen(&actions, 0, "/dev/null",
-					      O_RDONLY, 0);
-	if (rc == 0)
-		rc = posix_spawn_file_actions_adddup2(&actions, write_fd, 1);
-	if (rc == 0)
-		rc = posix_spawn_file_actions_addopen(&actions, 2, "/dev/null",
-						      O_WRONLY, 0);
-	if (rc == 0)
-		rc = posix_spawn_file_actions_addchdir_np(&actions, "/");
-	if (rc == 0)
-		rc = posix_spawn_file_actions_addclosefrom_np(&actions, 3);
-	if (rc == 0)
-		rc = posix_spawnattr_setsigmask(&attr, &none);
-	if (rc == 0)
-		rc = posix_spawnattr_setsigdefault(&attr, &all);
-	if (rc == 0)
-		rc = posix_spawnattr_setpgroup(&attr, 0);
-	if (rc == 0)
-		rc = posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK |
-						     POSIX_SPAWN_SETSIGDEF |
-						     POSIX_SPAWN_SETPGROUP);
-	if (rc == 0)
-		rc = posix_spawn(ret_pid, path, &actions, &attr, argv,
-				 (char *const *)(uintptr_t)env);
-	(void)posix_spawn_file_actions_destroy(&actions);
-	(void)posix_spawnattr_destroy(&attr);
-	return rc;
-}
-
-static int64_t now_ms(void)
-{
-	struct timespec t;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 static int take_output(int fd, struct buf *ret, struct err *e)
 {
-	int64_t due = now_ms() + ASK_MS;
+	const uint64_t due = loop_now_ms() + ASK_MS;
 
 	for (;;) {
 		struct pollfd p = { .fd = fd, .events = POLLIN };
-		int64_t left = due - now_ms();
+		const uint64_t now = loop_now_ms();
 		char *room = buf_reserve(ret, 4096);
 		ssize_t n;
 
 		if (!room)
 			return err_kind(e, ERR_LIMIT, "it says too much");
-		if (left <= 0)
+		if (now >= due)
 			return err_kind(e, ERR_LIMIT, "no answer in %d s",
 					ASK_MS / 1000);
-		if (poll(&p, 1, (int)left) <= 0)
+		if (poll(&p, 1, (int)(due - now)) <= 0)
 			continue;
 		n = read(fd, room, 4096);
 		if (n == 0)
@@ -185,7 +136,11 @@ int client_program_ask(const struct client_program *program,
 		return err_sys(e, "pipe");
 	read_fd = pair[0];
 	write_fd = pair[1];
-	rc = start(program->path, argv, env, write_fd, &pid);
+	rc = child_start(&(struct child){
+		.path = program->path, .argv = argv, .cwd = "/",
+		.envp = (char *const *)(uintptr_t)env,
+		.fds = { CHILD_NULL, write_fd, CHILD_NULL }, .fds_n = 3,
+		.own_group = true, .default_signals = true }, &pid);
 	if (rc) {
 		errno = rc;
 		return err_sys(e, "start %s", program->path);

@@ -8,7 +8,6 @@
  */
 #include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <sys/random.h>
 #include <sys/stat.h>
@@ -16,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "child.h"
 #include "credential_set.h"
 #include "cur.h"
 #include "io.h"
@@ -114,9 +114,6 @@ static int open_command(struct credential *c, const char *command,
 {
 	char *argv[] = { (char *)(uintptr_t)"sh", (char *)(uintptr_t)"-c",
 			 (char *)(uintptr_t)command, NULL };
-	posix_spawn_file_actions_t actions;
-	posix_spawnattr_t attr;
-	sigset_t none;
 	auto_fd int read_fd = -1, write_fd = -1;
 	int pair[2], rc;
 
@@ -124,25 +121,11 @@ static int open_command(struct credential *c, const char *command,
 		return err_sys(e, "pipe");
 	read_fd = pair[0];
 	write_fd = pair[1];
-	(void)posix_spawn_file_actions_init(&actions);
-	(void)posix_spawnattr_init(&attr);
-	(void)sigemptyset(&none);
-	rc = posix_spawn_file_actions_addopen(&actions, 0, "/dev/null",
-					      O_RDONLY, 0);
-	if (rc == 0)
-		rc = posix_spawn_file_actions_adddup2(&actions, write_fd, 1);
-	if (rc == 0)
-		rc = posix_spawn_file_actions_addclosefrom_np(&actions, 3);
-	/* We take our signals from a descriptor; a Ctrl-C is for it to heed. */
-	if (rc == 0)
-		rc = posix_spawnattr_setsigmask(&attr, &none);
-	if (rc == 0)
-		rc = posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK);
-	if (rc == 0)
-		rc = posix_spawn(&c->command_pid, "/bin/sh", &actions, &attr,
-				 argv, environ);
-	(void)posix_spawn_file_actions_destroy(&actions);
-	(void)posix_spawnattr_destroy(&attr);
+	/* A Ctrl-C is for it to heed. */
+	rc = child_start(&(struct child){
+		.path = "/bin/sh", .argv = argv, .envp = environ,
+		.fds = { CHILD_NULL, write_fd, CHILD_SAME }, .fds_n = 3 },
+		&c->command_pid);
 	if (rc) {
 		errno = rc;
 		c->command_pid = 0;

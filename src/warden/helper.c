@@ -2,17 +2,24 @@
 /* Starting and ending the helper programs: see helper.h. */
 #include "helper.h"
 
-#include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "child.h"
 #include "own.h"
 #include "program.h"
 
-enum { HELPER_CHANNEL_FD = 3 };
+enum {
+	HELPER_CHANNEL_FD = 3,
+#ifdef STOCKADE_SANITIZED
+	/* A sanitizer's report has nowhere else to go. */
+	HELPER_STDERR = CHILD_SAME,
+#else
+	HELPER_STDERR = CHILD_NULL,
+#endif
+};
 
 static const char *role_name(enum role role)
 {
@@ -55,47 +62,21 @@ static int helper_path(enum role role, struct buf *ret, struct err *e)
 	return 0;
 }
 
-static int spawn(const char *path, int null_fd, int channel_fd, pid_t *ret,
-		 struct err *e)
+static int spawn(const char *path, int channel_fd, pid_t *ret, struct err *e)
 {
 	const char *name = strrchr(path, '/') + 1;
 	char *argv[] = { (char *)(uintptr_t)name, NULL };
 	char *envp[] = { NULL };
-	posix_spawn_file_actions_t actions;
-	posix_spawnattr_t attr;
-	sigset_t none;
-	int rc;
+	const struct child c = {
+		.path = path, .argv = argv, .envp = envp,
+		.fds = {
+			CHILD_NULL, CHILD_NULL, HELPER_STDERR,
+			[HELPER_CHANNEL_FD] = channel_fd,
+		},
+		.fds_n = HELPER_CHANNEL_FD + 1, .own_group = true,
+	};
+	const int rc = child_start(&c, ret);
 
-	(void)sigemptyset(&none);
-	(void)posix_spawn_file_actions_init(&actions);
-	(void)posix_spawnattr_init(&attr);
-	rc = posix_spawn_file_actions_adddup2(&actions, null_fd, 0);
-	if (rc == 0)
-		rc = posix_spawn_file_actions_adddup2(&actions, null_fd, 1);
-#ifndef STOCKADE_SANITIZED
-	/* A sanitizer's report has nowhere else to go. */
-	if (rc == 0)
-		rc = posix_spawn_file_actions_adddup2(&actions, null_fd, 2);
-#endif
-	if (rc == 0)
-		rc = posix_spawn_file_actions_adddup2(&actions, channel_fd,
-						      HELPER_CHANNEL_FD);
-	if (rc == 0)
-		rc = posix_spawn_file_actions_addclosefrom_np(
-			&actions, HELPER_CHANNEL_FD + 1);
-	/* The CLI takes its signals through a signalfd: they are blocked. */
-	if (rc == 0)
-		rc = posix_spawnattr_setsigmask(&attr, &none);
-	/* Out of the terminal's group: a Ctrl-C is for the command alone. */
-	if (rc == 0)
-		rc = posix_spawnattr_setpgroup(&attr, 0);
-	if (rc == 0)
-		rc = posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK |
-						     POSIX_SPAWN_SETPGROUP);
-	if (rc == 0)
-		rc = posix_spawn(ret, path, &actions, &attr, argv, envp);
-	(void)posix_spawn_file_actions_destroy(&actions);
-	(void)posix_spawnattr_destroy(&attr);
 	errno = rc;
 	return rc ? err_sys(e, "start %s", path) : 0;
 }
@@ -110,7 +91,7 @@ int helper_check(enum role role, struct err *e)
 int helper_start(struct helper *h, struct loop *l, struct err *e)
 {
 	auto_buf struct buf path = buf_new(4096);
-	auto_fd int ours = -1, theirs = -1, null_fd = -1;
+	auto_fd int ours = -1, theirs = -1;
 	int pair[2];
 	pid_t pid = -1;
 
@@ -121,10 +102,7 @@ int helper_start(struct helper *h, struct loop *l, struct err *e)
 		return -1;
 	ours = pair[0];
 	theirs = pair[1];
-	null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
-	if (null_fd < 0)
-		return err_sys(e, "open /dev/null");
-	if (spawn(path.p, null_fd, theirs, &pid, e) < 0)
+	if (spawn(path.p, theirs, &pid, e) < 0)
 		return -1;
 	h->pid_fd = (int)syscall(SYS_pidfd_open, pid, 0);
 	if (h->pid_fd < 0) {
