@@ -86,3 +86,11 @@ int hex_value(char c)
 	c = ascii_lower(c);
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
+
+bool sv_is_name(struct sv v)
+{
+	for (size_t i = 0; i < v.n; i++)
+		if (!is_unreserved(v.p[i]) || v.p[i] == '~')
+			return false;
+	return true;
+}

@@ -101,6 +101,8 @@ static inline bool is_unreserved(char c)
 	       c == '_' || c == '~';
 }
 
+/* Nothing but letters, digits, dots, dashes and underscores; also when empty. */
+bool sv_is_name(struct sv v);
 /* Value of a hexadecimal digit, or -1. */
 int hex_value(char c);
 

@@ -50,11 +50,7 @@ static bool usable_as_home(struct sv home)
 /* A name that cannot break the line of a passwd file. */
 static bool usable_as_name(struct sv name)
 {
-	for (size_t i = 0; i < name.n; i++)
-		if (!is_alpha(name.p[i]) && !is_digit(name.p[i]) &&
-		    !memchr("._-", name.p[i], 3))
-			return false;
-	return name.n > 0 && name.n <= 32;
+	return name.n > 0 && name.n <= 32 && sv_is_name(name);
 }
 
 /* Field n of a line of a passwd file. */

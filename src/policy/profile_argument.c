@@ -62,12 +62,8 @@ static const char *part_fault(struct sv part)
 		return "a part of it is too long";
 	if (sv_eq(part, SV(".")) || sv_eq(part, SV("..")) || part.p[0] == '-')
 		return "no part is a dot segment or starts with a dash";
-	for (size_t i = 0; i < part.n; i++)
-		if (!is_alpha(part.p[i]) && !is_digit(part.p[i]) &&
-		    !strchr("._-", part.p[i]))
-			return "a part is letters, digits, dots, dashes and "
-			       "underscores";
-	return NULL;
+	return sv_is_name(part) ? NULL : "a part is letters, digits, dots, "
+					 "dashes and underscores";
 }
 
 const char *profile_argument_fault(struct sv form, struct sv argument)

@@ -8,13 +8,8 @@ enum { PROFILES_MAX = 64, ARGUMENT_MAX = 2048 };
 
 static bool is_profile_name(struct sv v)
 {
-	if (v.n == 0 || v.n > 64 || v.p[0] == '.' || v.p[0] == '-')
-		return false;
-	for (size_t i = 0; i < v.n; i++)
-		if (!is_alpha(v.p[i]) && !is_digit(v.p[i]) &&
-		    !strchr("._-", v.p[i]))
-			return false;
-	return true;
+	return v.n && v.n <= 64 && v.p[0] != '.' && v.p[0] != '-' &&
+	       sv_is_name(v);
 }
 
 /* The argument takes its place in the profile's text. */

@@ -145,13 +145,8 @@ int word_terminal(const struct statement *s, struct policy *p, struct err *e)
 
 static bool is_keep_name(struct sv v)
 {
-	if (v.n == 0 || v.n > KEEP_NAME_MAX || !is_alpha(v.p[0]))
-		return false;
-	for (size_t i = 0; i < v.n; i++)
-		if (!is_alpha(v.p[i]) && !is_digit(v.p[i]) &&
-		    !strchr("._-", v.p[i]))
-			return false;
-	return true;
+	return v.n && v.n <= KEEP_NAME_MAX && is_alpha(v.p[0]) &&
+	       sv_is_name(v);
 }
 
 int word_keep(const struct statement *s, struct policy *p, struct err *e)

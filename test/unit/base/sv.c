@@ -81,6 +81,16 @@ static void test_sv_cut_takes_what_is_before(void)
 	CHECK_SV(rest, "");
 }
 
+static void test_sv_is_name_of_plain_characters(void)
+{
+	CHECK(sv_is_name(SV("a-Z_0.9")));
+	CHECK(sv_is_name(SV("")));
+	CHECK(!sv_is_name(SV("a\0b")));
+	CHECK(!sv_is_name(SV("a/b")));
+	CHECK(!sv_is_name(SV("~a")));
+	CHECK(!sv_is_name(SV("\xc3\xa4")));
+}
+
 static void test_sv_compare_paths_keeps_a_directory_together(void)
 {
 	CHECK_INT(sv_compare_paths(SV("a/b"), SV("a/b")), 0);
@@ -101,6 +111,7 @@ int main(void)
 	RUN(test_sv_to_u64_above_the_maximum_is_refused);
 	RUN(test_sv_trim_takes_spaces_and_tabs);
 	RUN(test_sv_cut_takes_what_is_before);
+	RUN(test_sv_is_name_of_plain_characters);
 	RUN(test_sv_compare_paths_keeps_a_directory_together);
 	return tap_done();
 }
