@@ -14,12 +14,12 @@ import os
 import shutil
 import signal
 import socket
-import ssl
 import subprocess
 import sys
-import threading
 import time
 from statistics import median
+
+from listener import Listener
 
 NAME = "api.bench.test"
 VALUE = "a-value-of-the-usual-length-0123456789"
@@ -145,41 +145,25 @@ def helpers_of(above):
     return found
 
 
-class Sink:
-    """An origin that takes whatever is sent, and answers with how much it was."""
-    def __init__(self, certificate, key):
-        self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        self.context.load_cert_chain(certificate, key)
-        self.listener = socket.create_server(("127.0.0.1", 0))
-        self.port = self.listener.getsockname()[1]
-        threading.Thread(target=self.accept, daemon=True).start()
+class Sink(Listener):
+    """An origin that takes whatever is sent, and says when that was all."""
 
-    def accept(self):
-        while True:
-            threading.Thread(target=self.serve, daemon=True,
-                             args=(self.listener.accept()[0],)).start()
-
-    def serve(self, plain):
+    def serve(self, s):
         room = bytearray(1 << 20)
-        try:
-            with self.context.wrap_socket(plain, server_side=True) as s:
-                while True:
-                    head = b""
-                    while b"\r\n\r\n" not in head:
-                        more = s.recv(65536)
-                        if not more:
-                            return
-                        head += more
-                    lines = head.lower().split(b"\r\n\r\n", 1)
-                    left = next(int(line.split(b":")[1])
-                                for line in lines[0].split(b"\r\n")
-                                if line.startswith(b"content-length:"))
-                    left -= len(lines[1])
-                    while left > 0:
-                        left -= s.recv_into(room) or left
-                    s.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
-        except (OSError, StopIteration):
-            pass
+        while True:
+            head = b""
+            while b"\r\n\r\n" not in head:
+                more = s.recv(65536)
+                if not more:
+                    return
+                head += more
+            lines, body = head.lower().split(b"\r\n\r\n", 1)
+            left = next(int(line.split(b":")[1])
+                        for line in lines.split(b"\r\n")
+                        if line.startswith(b"content-length:")) - len(body)
+            while left > 0:
+                left -= s.recv_into(room) or left
+            s.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
 
 
 class Net:
@@ -187,7 +171,7 @@ class Net:
     def __init__(self, bench):
         self.bench, self.servers = bench, {}
         self.leaf = bench.authority.leaf(NAME, f"*.{NAME}")
-        self.sink = Sink(*self.leaf)
+        self.sink = Sink(socket.create_server(("127.0.0.1", 0)), self.leaf)
         self.large = 64 << 20 if bench.quick else 1 << 30
         with open(os.path.join(bench.folder, "large"), "wb") as out:
             out.truncate(self.large)

@@ -136,6 +136,17 @@ class Stream:
         self.channel.send("BODY_END")
         return self
 
+    def pour(self):
+        """A body, until nobody takes more of it; how much that was."""
+        self.channel.end.settimeout(0.5)
+        sent = 0
+        with pytest.raises(TimeoutError):
+            while sent < 64 * MIB:
+                self.channel.send("BODY", data=bytes(32768))
+                sent += 32768
+        self.channel.end.settimeout(10)
+        return sent
+
     def response(self):
         """Everything up to CHUNK_END, FAILURE or the end."""
         response = Response()

@@ -83,11 +83,7 @@ class Waiting:
     """resolve, with lookups under way that nobody will answer."""
 
     def __init__(self):
-        self.helper, self.warden = wire.start_helper("resolve")
-        ours, theirs = wire.pair()
-        self.dial = wire.Channel(ours)
-        self.warden.send("RESOLVE_START", [theirs.fileno()])
-        theirs.close()
+        self.helper, self.warden, self.dial = wire.start_resolve()
         self.listener = socket.create_server((PUBLIC, 0))
         self.began = time.monotonic()
         for i, name in enumerate(["silent", *(f"n{i}" for i in range(8))]):

@@ -17,11 +17,7 @@ from conftest import needs_cell
 
 class Resolve:
     def __init__(self):
-        self.process, self.warden = wire.start_helper("resolve")
-        ours, theirs = wire.pair()
-        self.dial = wire.Channel(ours)
-        self.warden.send("RESOLVE_START", [theirs.fileno()])
-        theirs.close()
+        self.process, self.warden, self.dial = wire.start_resolve()
         self.id = 0
 
     def connect(self, host, port=443, via=""):

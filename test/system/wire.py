@@ -144,6 +144,15 @@ def start_helper(role, descriptors=None, hasty=False):
     return helper, Channel(ours)
 
 
+def start_resolve():
+    """The process, and warden's and dial's ends."""
+    process, warden = start_helper("resolve")
+    ours, theirs = pair()
+    warden.send("RESOLVE_START", [theirs.fileno()])
+    theirs.close()
+    return process, warden, Channel(ours)
+
+
 def fields(*pairs):
     """What the table calls `fields`."""
     out = b""

@@ -65,11 +65,17 @@ static bool caught(const char *address, uint16_t port)
 	return strcmp(text, address) == 0 && ntohs(at.sin6_port) == port;
 }
 
-static int capture(void)
+static int enter(void)
 {
 	NEED(child_enter(CLONE_NEWNET) == 0);
 	NEED(netlink_capture(&child_err) == 0);
 	NEED(nft_capture(NFT_CAPTURE_PORT, &child_err) == 0);
+	return CHILD_OK;
+}
+
+static int capture(void)
+{
+	NEED(enter() == CHILD_OK);
 	NEED(make_listener() == 0);
 	NEED(dial("::ffff:203.0.113.7", 80, SOCK_STREAM) == 0);
 	NEED(caught("::ffff:203.0.113.7", 80));
@@ -90,9 +96,7 @@ static int capture(void)
 
 static int local(void)
 {
-	NEED(child_enter(CLONE_NEWNET) == 0);
-	NEED(netlink_capture(&child_err) == 0);
-	NEED(nft_capture(NFT_CAPTURE_PORT, &child_err) == 0);
+	NEED(enter() == CHILD_OK);
 	NEED(nft_capture_local(5432, NFT_CAPTURE_PORT, &child_err) == 0);
 	NEED(nft_capture_local(80, NFT_CAPTURE_PORT, &child_err) == 0);
 	NEED(make_listener() == 0);
@@ -121,9 +125,7 @@ static void test_capture_both_families_any_port(void)
 
 static int udp(void)
 {
-	NEED(child_enter(CLONE_NEWNET) == 0);
-	NEED(netlink_capture(&child_err) == 0);
-	NEED(nft_capture(NFT_CAPTURE_PORT, &child_err) == 0);
+	NEED(enter() == CHILD_OK);
 	NEED(dial("::ffff:203.0.113.7", 443, SOCK_DGRAM) == ECONNREFUSED);
 	NEED(dial("2001:db8::7", 443, SOCK_DGRAM) == ECONNREFUSED);
 	return CHILD_OK;
