@@ -164,9 +164,9 @@ def test_nobody_listens(stockade, port):
         assert child.stdout.readline() == b"ready\n"
         # ... and after that somebody may.
         for _ in range(2):
-            with socket.create_connection(("127.0.0.1", port), 20) as s:
-                # It may come before a word is said.
-                with pytest.raises(ConnectionResetError):
+            # The reset may come before connect() has returned.
+            with pytest.raises(ConnectionResetError):
+                with socket.create_connection(("127.0.0.1", port), 20) as s:
                     s.recv(1)
     finally:
         child.kill()
