@@ -116,7 +116,7 @@ static void need(struct exchange *x)
 	upstream_close(x->upstream);
 	x->state = EXCHANGE_CONNECTING;
 	x->reused = false;
-	channel_pause(&s->edge, true);
+	stream_hold(s, true);
 	loop_arm(s->dial->loop, &x->deadline, EXCHANGE_CONNECT_MS);
 	dial_report(s->dial, &m);
 }
@@ -531,7 +531,7 @@ static void take_connection(struct exchange *x)
 		fail(x, 502, &e);
 	} else {
 		x->state = EXCHANGE_QUEUED;
-		channel_pause(&x->stream->edge, true);
+		stream_hold(x->stream, true);
 		loop_arm(l, &x->deadline, EXCHANGE_QUEUE_MS);
 	}
 }
@@ -555,7 +555,7 @@ void exchange_begin(struct stream *s, const struct msg_EXCHANGE *m)
 	x->again.fired = on_again;
 	x->turn.came = on_turn;
 	/* Until there is somewhere to send it. */
-	channel_pause(&s->edge, true);
+	stream_hold(s, true);
 	if (keep_message(x, m, &e) < 0) {
 		fail(x, 502, &e);
 		return;

@@ -109,8 +109,8 @@ enum transfer_result h2_transfer_run(struct exchange *x, struct err *e)
 	if (result != TRANSFER_WAITS)
 		return result;
 	x->deaf = x->h2->closed || x->h2->cut;
-	channel_pause(&x->stream->edge,
-		      (!x->deaf && outgoing_pending(&x->out).n) ||
-		      x->out.ended || x->allowance.waits);
+	stream_hold(x->stream,
+		    (!x->deaf && outgoing_pending(&x->out).n) ||
+		    x->out.ended || x->allowance.waits);
 	return result;
 }

@@ -26,6 +26,7 @@ static int init(struct outgoing *o, const struct http_request *r,
 		.body = buf_new(OUTGOING_BODY_MAX),
 		.framing = r->body,
 		.left = r->body == HTTP_BODY_LENGTH ? r->length : 0,
+		.ended = request_is_bare(r),
 	};
 	/* At once: a buffer that moves leaves a copy of a credential behind. */
 	(void)buf_reserve(&o->head, head_room(r));

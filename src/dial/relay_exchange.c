@@ -276,7 +276,7 @@ static void run(struct relay *r)
 	writes = !r->deaf && (pending(r).n || (r->ended && !r->shut));
 	upstream_await(r->upstream,
 		       !r->received_all && !channel_is_full(&s->edge), writes);
-	channel_pause(&s->edge, writes || r->ended || r->allowance.waits);
+	stream_hold(s, writes || r->ended || r->allowance.waits);
 }
 
 /* The origin is at the other end of the socket. */

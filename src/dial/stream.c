@@ -57,11 +57,17 @@ static void on_lingered(struct timer *t)
 	remove_stream(container_of(t, struct stream, linger));
 }
 
+void stream_hold(struct stream *s, bool held)
+{
+	s->held = held;
+	channel_pause(&s->edge, held && !s->unread);
+}
+
 void stream_rest(struct stream *s, bool body_ended)
 {
 	s->exchange = NULL;
-	s->draining = !body_ended;
-	channel_pause(&s->edge, body_ended);
+	s->unread += !body_ended;
+	stream_hold(s, true);
 }
 
 void stream_finish(struct stream *s)
@@ -89,9 +95,9 @@ void stream_refuse(struct stream *s, uint32_t id)
 
 static void drain(struct stream *s, const struct msg *m)
 {
-	s->draining = m->kind != MSG_BODY_END;
-	if (!s->draining && !s->exchange)
-		channel_pause(&s->edge, true);
+	if (m->kind == MSG_BODY_END)
+		s->unread--;
+	stream_hold(s, s->held);
 }
 
 static int on_message(struct channel *c, struct msg *m, struct err *e)
@@ -103,10 +109,10 @@ static int on_message(struct channel *c, struct msg *m, struct err *e)
 		return -1;
 	if (s->over)
 		return 0;
-	if (s->relay)
-		relay_message(s->relay, m);
-	else if (s->draining)
+	if (s->unread)
 		drain(s, m);
+	else if (s->relay)
+		relay_message(s->relay, m);
 	else if (!s->exchange)
 		return err_kind(e, ERR_PROTO, "a body without a request");
 	else if (m->kind == MSG_BODY)
@@ -162,7 +168,7 @@ int stream_open(struct dial *d, uint32_t conn, int edge_fd, struct err *e)
 		return -1;
 	}
 	(void)steal_fd(&fd);
-	channel_pause(&s->edge, true);
+	stream_hold(s, true);
 	s->next = buckets[conn % BUCKETS];
 	buckets[conn % BUCKETS] = s;
 	n_streams++;

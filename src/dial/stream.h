@@ -11,8 +11,8 @@
  *			throw away what it has not read yet.
  *
  * A response may be over before edge has sent the whole request, or just its
- * BODY_END.  The rest is then drained, also while the next exchange begins:
- * bodies and exchanges come on different channels, in whatever order.
+ * BODY_END.  The rest is then drained, also while the next exchange begins or is
+ * at work: bodies and exchanges come on different channels, in whatever order.
  */
 #ifndef DIAL_STREAM_H
 #define DIAL_STREAM_H
@@ -35,7 +35,8 @@ struct stream {
 	struct exchange *exchange;	/* owned; NULL between two */
 	struct relay *relay;		/* owned; NULL: none */
 	bool over;
-	bool draining;			/* up to the next BODY_END */
+	unsigned unread;		/* bodies to drain, up to a BODY_END each */
+	bool held;			/* as stream_hold() said */
 	struct timer linger;
 };
 
@@ -45,6 +46,8 @@ must_check int stream_open(struct dial *d, uint32_t conn, int fd,
 /* NULL when there is none: the agent has hung up. */
 struct stream *stream_find(uint32_t conn);
 
+/* Whether what edge sends has to wait; not what is drained. */
+void stream_hold(struct stream *s, bool held);
 /* The exchange is over and freed: ready for the next one.  body_ended: edge has
  * sent the whole request. */
 void stream_rest(struct stream *s, bool body_ended);

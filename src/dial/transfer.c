@@ -266,6 +266,6 @@ enum transfer_result transfer_run(struct exchange *x, struct err *e)
 	writes = !x->deaf && outgoing_pending(&x->out).n;
 	upstream_await(x->upstream, outgoing_head_is_out(&x->out) &&
 				    !channel_is_full(&s->edge), writes);
-	channel_pause(&s->edge, writes || x->out.ended || x->allowance.waits);
+	stream_hold(s, writes || x->out.ended || x->allowance.waits);
 	return result;
 }

@@ -106,6 +106,7 @@ void call_ask(struct call *call)
 	struct msg m = { .kind = MSG_REQUEST };
 
 	x->id = ++call->last_id;
+	x->body_done = request_is_bare(&x->request);
 	head_to_request(&x->request, call->number, x->id, &fields, &m.REQUEST);
 	if (fields.full) {
 		call_refuse(call, 431, SV("the header fields are too large"));

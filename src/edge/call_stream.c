@@ -173,6 +173,9 @@ static int on_message(struct channel *stream, struct msg *m, struct err *e)
 	    (call->exchange->response_done && m->kind != MSG_TAKEN))
 		return err_kind(e, ERR_PROTO, "%s without a request",
 				msg_name(m->kind));
+	/* Or speak for it: with nothing to be sent, warden says no more. */
+	if (call->state == CALL_VERDICT && call->exchange->body_done)
+		call_set_state(call, CALL_EXCHANGE);
 	if (m->kind == MSG_RESPONSE)
 		result = on_response(call, &m->RESPONSE, e);
 	else if (m->kind == MSG_CHUNK)
@@ -203,7 +206,7 @@ static void on_closed(struct channel *stream, const struct err *e)
 		call_done(call);
 	else if (x->head_sent)
 		call->conn->face->abort(call);
-	else if (call->state == CALL_EXCHANGE)
+	else if (call->state == CALL_EXCHANGE || x->body_done)
 		call_page(call, &p);
 	/* Else the verdict will find no stream. */
 	conn_run(call->conn);

@@ -72,6 +72,12 @@ struct http_response {
 	bool close;		/* the origin's connection ends after it */
 };
 
+/* Nothing follows its head. */
+static inline bool request_is_bare(const struct http_request *r)
+{
+	return r->body == HTTP_BODY_NONE && !r->upgrade;
+}
+
 /* The value of the first field of that (lower-case) name; .p NULL if none. */
 struct sv http_field_get(const struct http_fields *f, struct sv name);
 

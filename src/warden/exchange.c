@@ -50,7 +50,11 @@ int exchange_send_stream(struct warden *w, struct conn *c, int *ret_edge_fd,
 	return 0;
 }
 
-/* Everything is in place: dial gets the request, edge the verdict. */
+/*
+ * Everything is in place: dial gets the request, edge the verdict.  Where edge has
+ * nothing to do with it, nothing to send and no stream to take, dial's response
+ * says as much, and a process is woken once less.
+ */
 static int dispatch(struct warden *w, struct conn *c,
 		    const struct msg_EXCHANGE *x, struct err *e)
 {
@@ -61,6 +65,9 @@ static int dispatch(struct warden *w, struct conn *c,
 		return -1;
 	helper_send(&w->dial, &out);
 	c->dispatched = true;
+	pulse_hurry(w);
+	if (edge_fd < 0 && x->body == HTTP_BODY_NONE && !x->upgrade)
+		return 0;
 	out = (struct msg){ .kind = MSG_VERDICT };
 	out.VERDICT.conn = x->conn;
 	out.VERDICT.id = x->id;
@@ -70,7 +77,6 @@ static int dispatch(struct warden *w, struct conn *c,
 		c->has_stream = true;
 	}
 	helper_send(&w->edge, &out);
-	pulse_hurry(w);
 	return 0;
 }
 

@@ -117,11 +117,13 @@ class Stream:
     def __init__(self, dial, conn, channel):
         self.dial, self.conn, self.channel = dial, conn, channel
         self.id = 0
+        self.is_bare = False
 
     def exchange(self, method="GET", path="/", scheme=2, host=HOST, port=443,
                  fields=(), body=NONE, length=0, edits=b"", query=None,
                  allowance=2**64 - 1, limit="", secrets=b"", h2=0, trailers=0):
         self.id += 1
+        self.is_bare = body == NONE
         self.dial.warden.send(
             "EXCHANGE", conn=self.conn, id=self.id, scheme=scheme, host=host,
             port=port, method=method, path=path, has_query=query is not None,
@@ -131,9 +133,11 @@ class Stream:
         return self
 
     def send_body(self, *pieces):
+        """Nothing is said of a body where there is none."""
         for piece in pieces:
             self.channel.send("BODY", data=piece)
-        self.channel.send("BODY_END")
+        if pieces or not self.is_bare:
+            self.channel.send("BODY_END")
         return self
 
     def pour(self):

@@ -327,7 +327,10 @@ class Edge:
         self.warden.send("VERDICT", fds, conn=request.conn, id=request.id)
         if fds:
             theirs.close()
-        return self.streams[request.conn]
+        stream = self.streams[request.conn]
+        stream.is_bare = (request.kind == "REQUEST" and request.body == 0
+                          and not request.upgrade)
+        return stream
 
     def deny(self, request, reason="no rule allows it", **more):
         self.warden.send("VERDICT", conn=request.conn, id=request.id,
@@ -383,15 +386,16 @@ def question(name, kind):
 
 
 def body_of(stream):
-    """One request's body, up to BODY_END."""
+    """One request's body, up to BODY_END; nothing comes where there is none."""
     body = bytearray()
-    while True:
+    while not stream.is_bare:
         message = stream.receive()
         assert message is not None, f"cut off after {len(body)} bytes"
         if message.kind == "BODY_END":
             return bytes(body)
         assert message.kind == "BODY", message
         body += message.data
+    return b""
 
 
 def respond(stream, request, *pieces, status=200, fields=(), length=None):

@@ -103,11 +103,13 @@ def test_a_body_of_another_length_ends_it(dial, serve, pieces):
     assert b"body" in dial.outcome().error
 
 
-def test_a_body_where_none_was_announced_ends_it(dial, serve):
-    stream = dial.stream(serve(echo))
+def test_a_body_where_none_was_announced_goes_nowhere(dial, serve):
+    origin = serve(echo)
+    stream = dial.stream(origin)
     stream.exchange("GET").send_body(b"GET /x HTTP/1.1\r\nhost: a\r\n\r\n")
-    response = stream.response()
-    assert response.failure or response.body == b"GET / HTTP/1.1\n"
+    assert stream.response().body == b"GET / HTTP/1.1\n"
+    assert dial.stream(origin).get(path="/next").body == b"GET /next HTTP/1.1\n"
+    assert origin.connections == 1
 
 
 RESPONSES = {

@@ -168,7 +168,7 @@ def test_an_early_response_is_forwarded(dial, serve):
     stream.exchange(path="/next")
     for _ in range(40):
         stream.channel.send("BODY", data=bytes(30000))
-    stream.send_body().send_body()
+    stream.channel.send("BODY_END")
     response = stream.response()
     assert response.body == b"GET /next HTTP/1.1\n"
     assert origin.connections == 2

@@ -72,6 +72,25 @@ def test_a_connection_is_kept_and_its_end_is_told(edge, agent):
     assert edge.streams[request.conn].receive() is None
 
 
+def test_a_response_may_speak_for_the_verdict(edge, agent):
+    """Where nothing is to be sent, and the stream is there."""
+    agent.send(GET)
+    request, _ = exchange(edge, agent, b"x", length=1)
+    assert agent.response().body == b"x"
+    agent.send(GET)
+    stream, request = edge.streams[request.conn], edge.request()
+    respond(stream, request, b"y", length=1)
+    assert agent.response().body == b"y"
+    agent.send(GET)
+    edge.deny(edge.request())
+    assert agent.response().status == 403
+    agent.send(GET)
+    edge.request()
+    stream.close()
+    assert agent.response().status == 502
+    assert agent.is_closed()
+
+
 def test_pipelined_requests_are_asked_one_after_another(edge, agent):
     agent.send(GET + GET.replace("/x", "/y") + GET.replace("/x", "/z"))
     for path in (b"/v1/x", b"/v1/y", b"/v1/z"):
