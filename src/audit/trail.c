@@ -58,6 +58,7 @@ void trail_chain(const char hash[AUDIT_HASH_HEX], struct sv body,
 	auto_buf struct buf hex = buf_new(AUDIT_HASH_HEX + 1);
 	uint8_t digest[SHA256_SIZE];
 
+	(void)buf_reserve(&text, AUDIT_HASH_HEX + body.n);
 	buf_put(&text, sv_of(hash, AUDIT_HASH_HEX));
 	buf_put(&text, body);
 	sha256(buf_sv(&text), digest);

@@ -103,6 +103,14 @@ bool buf_put_unbase64(struct buf *b, struct sv v)
 
 void buf_put_hex(struct buf *b, struct sv v)
 {
-	for (size_t i = 0; i < v.n; i++)
-		buf_printf(b, "%02x", (uint8_t)v.p[i]);
+	static const char digits[] = "0123456789abcdef";
+	char *at = buf_reserve(b, 2 * v.n);
+
+	if (!at)
+		return;
+	for (size_t i = 0; i < v.n; i++) {
+		*at++ = digits[(uint8_t)v.p[i] >> 4];
+		*at++ = digits[(uint8_t)v.p[i] & 15];
+	}
+	b->n += 2 * v.n;
 }

@@ -68,15 +68,34 @@ void buf_puts(struct buf *b, const char *s)
 	buf_put(b, sv_str(s));
 }
 
+void buf_put_decimal(struct buf *b, uint64_t v)
+{
+	char digits[20];
+	size_t n = 0;
+
+	do {
+		digits[sizeof digits - ++n] = (char)('0' + v % 10);
+		v /= 10;
+	} while (v);
+	buf_put(b, sv_of(digits + sizeof digits - n, n));
+}
+
 void buf_printf(struct buf *b, const char *fmt, ...)
 {
+	size_t end = b->cap < b->max ? b->cap : b->max;
+	size_t room = b->full || !b->p || end < b->n ? 0 : end - b->n;
 	va_list ap;
 	char *at;
 	int n;
 
+	/* Mostly there is room, and it is written at once. */
 	va_start(ap, fmt);
-	n = vsnprintf(NULL, 0, fmt, ap);
+	n = vsnprintf(room ? b->p + b->n : NULL, room, fmt, ap);
 	va_end(ap);
+	if (n >= 0 && (size_t)n < room) {
+		b->n += (size_t)n;
+		return;
+	}
 	/* One more byte for the NUL that vsnprintf insists on. */
 	at = n < 0 ? NULL : buf_reserve(b, (size_t)n + 1);
 	if (!at) {

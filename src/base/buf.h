@@ -40,6 +40,7 @@ char *buf_reserve(struct buf *b, size_t n);
 void buf_put(struct buf *b, struct sv v);
 void buf_putc(struct buf *b, char c);
 void buf_puts(struct buf *b, const char *s);
+void buf_put_decimal(struct buf *b, uint64_t v);
 void buf_printf(struct buf *b, const char *fmt, ...) printf_like(2, 3);
 /* Drops the first n bytes (at most b->n). */
 void buf_consume(struct buf *b, size_t n);

@@ -83,14 +83,31 @@ static void put_escaped(struct buf *b, uint32_t code)
 	}
 }
 
+/* How much of v stands for itself. */
+static size_t plain_length(struct sv v)
+{
+	size_t n = 0;
+
+	while (n < v.n && v.p[n] >= ' ' && v.p[n] <= '~' && v.p[n] != '"' &&
+	       v.p[n] != '\\')
+		n++;
+	return n;
+}
+
 static void put_string(struct buf *b, struct sv v)
 {
 	buf_putc(b, '"');
-	while (v.n) {
+	for (;;) {
 		uint32_t code = 0xfffd;
-		size_t n = utf8_sequence(v, &code);
-		char c = v.p[0];
+		size_t n = plain_length(v);
+		char c;
 
+		buf_put(b, sv_head(v, n));
+		v = sv_from(v, n);
+		if (!v.n)
+			break;
+		n = utf8_sequence(v, &code);
+		c = v.p[0];
 		if (c == '"' || c == '\\') {
 			buf_putc(b, '\\');
 			buf_putc(b, c);
@@ -98,8 +115,6 @@ static void put_string(struct buf *b, struct sv v)
 			buf_puts(b, "\\n");
 		} else if (c == '\t') {
 			buf_puts(b, "\\t");
-		} else if (n == 1 && c >= 0x20 && c < 0x7f) {
-			buf_putc(b, c);
 		} else {
 			put_escaped(b, code);
 		}
@@ -143,7 +158,7 @@ void json_str(struct json *j, const char *s)
 void json_u64(struct json *j, uint64_t v)
 {
 	value(j);
-	buf_printf(j->out, "%" PRIu64, v);
+	buf_put_decimal(j->out, v);
 }
 
 void json_i64(struct json *j, int64_t v)

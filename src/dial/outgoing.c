@@ -70,7 +70,7 @@ static void put_list(struct buf *b, const struct http_request *r)
 	for (size_t i = 0; i < r->fields.n; i++)
 		put_field(b, r->fields.v[i].name, r->fields.v[i].value);
 	buf_reset(&text);
-	buf_printf(&text, "%ju", (uintmax_t)r->length);
+	buf_put_decimal(&text, r->length);
 	if (r->body == HTTP_BODY_LENGTH)
 		put_field(b, SV("content-length"), buf_sv(&text));
 	if (r->trailers)
