@@ -20,6 +20,7 @@ struct loop {
 	int epoll_fd;
 	bool stopping;
 	struct timer *timers;
+	void (*before_wait)(void);	/* may be NULL */
 	int batch_n;
 	struct epoll_event batch[LOOP_BATCH];
 };
@@ -164,13 +165,27 @@ static int wait_for_events(struct loop *l, bool *busy)
 	return n;
 }
 
+void loop_before_wait(struct loop *l, void (*f)(void))
+{
+	l->before_wait = f;
+}
+
+static void run_before_wait(const struct loop *l)
+{
+	if (l->before_wait)
+		l->before_wait();
+}
+
 int loop_run(struct loop *l, struct err *e)
 {
 	bool busy = true;
 
 	l->stopping = false;
 	while (!l->stopping) {
-		int n = wait_for_events(l, &busy);
+		int n;
+
+		run_before_wait(l);
+		n = wait_for_events(l, &busy);
 
 		if (n < 0 && errno != EINTR)
 			return err_sys(e, "epoll_wait");
@@ -185,6 +200,7 @@ int loop_run(struct loop *l, struct err *e)
 		l->batch_n = 0;
 		run_timers(l);
 	}
+	run_before_wait(l);
 	return 0;
 }
 

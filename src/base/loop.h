@@ -45,6 +45,9 @@ void loop_arm(struct loop *l, struct timer *t, uint64_t ms);
 void loop_disarm(struct loop *l, struct timer *t);
 uint64_t loop_now_ms(void);
 
+/* One function, called each time before the loop waits, and when it ends. */
+void loop_before_wait(struct loop *l, void (*f)(void));
+
 /* Runs until loop_stop(). */
 must_check int loop_run(struct loop *l, struct err *e);
 void loop_stop(struct loop *l);

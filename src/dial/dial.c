@@ -123,6 +123,8 @@ static int peer(struct channel *c, int *fd, enum role role, struct err *e)
 	c->closed = on_closed;
 	if (channel_open(c, dial.loop, *fd, ROLE_DIAL, role, PHASE_RUN, e) < 0)
 		return -1;
+	if (role == ROLE_VAULT)
+		channel_gather(c, true);
 	*fd = -1;
 	return 0;
 }
@@ -251,8 +253,12 @@ static int prepare(struct err *e)
 		return -1;
 	dial.warden.message = on_warden;
 	dial.warden.closed = on_closed;
-	return channel_open(&dial.warden, dial.loop, 3, ROLE_DIAL,
-			    ROLE_WARDEN, PHASE_BOOT, e);
+	if (channel_open(&dial.warden, dial.loop, 3, ROLE_DIAL, ROLE_WARDEN,
+			 PHASE_BOOT, e) < 0)
+		return -1;
+	/* An exchange is accounted for before edge hears of its end. */
+	channel_gather(&dial.warden, true);
+	return 0;
 }
 
 int main(void)

@@ -357,14 +357,11 @@ static void on_stale(struct exchange *x)
 	take_connection(x);
 }
 
-/* A short response leaves as one packet: head, body and end. */
 static void transfer(struct exchange *x)
 {
-	struct channel *edge = &x->stream->edge;
 	struct err e = { 0 };
 	struct stream *s;
 
-	channel_cork(edge);
 	switch (x->upstream->h2 ? h2_transfer_run(x, &e) :
 				  transfer_run(x, &e)) {
 	case TRANSFER_FAILED:
@@ -379,13 +376,11 @@ static void transfer(struct exchange *x)
 	case TRANSFER_UPGRADED:
 		s = x->stream;
 		exchange_free(x);
-		channel_uncork(edge);
 		relay_resume(s->relay);
 		break;
 	case TRANSFER_WAITS:
 		break;
 	}
-	channel_uncork(edge);
 }
 
 void exchange_resume(struct exchange *x)

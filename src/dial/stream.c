@@ -168,6 +168,8 @@ int stream_open(struct dial *d, uint32_t conn, int edge_fd, struct err *e)
 		return -1;
 	}
 	(void)steal_fd(&fd);
+	/* A short response leaves as one packet: head, body and end. */
+	channel_gather(&s->edge, false);
 	stream_hold(s, true);
 	s->next = buckets[conn % BUCKETS];
 	buckets[conn % BUCKETS] = s;

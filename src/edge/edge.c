@@ -181,6 +181,7 @@ int main(void)
 	if (channel_open(&g->warden, g->loop, WARDEN_FD, ROLE_EDGE, ROLE_WARDEN,
 			 PHASE_BOOT, &e) < 0)
 		return 1;
+	channel_gather(&g->warden, true);
 	if (loop_run(g->loop, &e) < 0)
 		fail(g, &e);
 	return 0;

@@ -25,38 +25,20 @@ int vault_on_grant(struct vault *v, const struct msg_GRANT *g, struct err *e)
 	return e->kind == ERR_LIMIT ? 0 : -1;
 }
 
-static const struct secret *redeem(struct vault *v, const struct claim *claim)
-{
-	uint32_t id = 0;
-
-	/* warden grants before dial hears of it, but both wait to be read, and
-	 * dial may be the first. */
-	if (!tickets_has(&v->tickets, claim->ticket, loop_now_ms()))
-		channel_catch_up(&v->warden);
-	return tickets_redeem(&v->tickets, claim, loop_now_ms(), &id) ?
-		       find(v, id) : NULL;
-}
-
 int vault_on_dial(struct channel *c, struct msg *m, struct err *e)
 {
 	struct vault *v = container_of(c, struct vault, dial);
 	const struct msg_REDEEM *r = &m->REDEEM;
-	char ticket[WIRE_TICKET], host[TICKET_HOST_MAX];
+	const struct claim claim = { r->ticket, r->host, r->port };
 	struct msg answer = { .kind = MSG_LEASE };
-	const struct secret *s;
-	struct claim claim;
+	const struct secret *s = NULL;
+	uint32_t id = 0;
 
 	if (m->kind != MSG_REDEEM)
 		return err_kind(e, ERR_PROTO, "%s from dial",
 				msg_name(m->kind));
-	if (r->ticket.n != sizeof ticket || r->host.n > sizeof host)
-		return err_kind(e, ERR_PROTO, "malformed REDEEM");
-	/* As redeem() may read on. */
-	memcpy(ticket, r->ticket.p, r->ticket.n);
-	memcpy(host, r->host.p, r->host.n);
-	claim = (struct claim){ sv_of(ticket, r->ticket.n),
-				sv_of(host, r->host.n), r->port };
-	s = redeem(v, &claim);
+	if (tickets_redeem(&v->tickets, &claim, loop_now_ms(), &id))
+		s = find(v, id);
 	answer.LEASE.ticket = claim.ticket;
 	if (s) {
 		answer.LEASE.ok = 1;

@@ -94,6 +94,9 @@ static int on_peer(struct vault *v, struct msg *m, struct err *e)
 			 is_edge ? ROLE_EDGE : ROLE_DIAL, PHASE_RUN, e) < 0)
 		return -1;
 	m->fds[0] = -1;
+	/* warden grants before dial hears of it, but both wait to be read. */
+	if (!is_edge)
+		channel_read_behind(c, &v->warden);
 	channel_pause(c, !v->ready);
 	return 0;
 }

@@ -24,10 +24,10 @@ struct packet {
 enum { BATCH_MAX = WIRE_CHUNK_MAX + 4096 };	/* a CHUNK and what goes with it */
 
 static char receive_buffer[WIRE_SIZE_MAX];
-static struct channel *corked;
-static struct buf batch = { .max = BATCH_MAX };	/* of that one */
+/* Those with a batch: the first, and the others. */
+static struct channel *waiting[2];
 
-static void release_batch(void);
+static void flush(struct channel *c);
 
 /* A LEASE carries a secret: no copy of it stays behind in this process. */
 static void wipe(const struct msg *m, char *bytes, size_t n)
@@ -58,8 +58,8 @@ void channel_close(struct channel *c)
 		return;
 	int fd = c->watch.fd;
 
-	if (c == corked)
-		release_batch();
+	flush(c);
+	buf_free(&c->batch);
 	loop_forget(c->loop, &c->watch);
 	close_fd(&fd);
 	while (c->queue) {
@@ -158,52 +158,88 @@ static int send_encoded(struct channel *c, struct sv bytes,
 	return enqueue(c, bytes, m, e);
 }
 
-/* Those that wait in it are of the channel that is corked. */
-static int send_batch(struct err *e)
+static int send_batch(struct channel *c, struct err *e)
 {
 	static const struct msg without_fds;
 	int result = 0;
 
-	if (batch.n)
-		result = send_encoded(corked, buf_sv(&batch), &without_fds, e);
-	buf_reset(&batch);
+	if (c->batch.n)
+		result = send_encoded(c, buf_sv(&c->batch), &without_fds, e);
+	buf_reset(&c->batch);
 	return result;
 }
 
+static void stop_waiting(struct channel *c)
+{
+	struct channel **at = &waiting[c->is_first ? 0 : 1];
+
+	while (*at != c)
+		at = &(*at)->next;
+	*at = c->next;
+	c->is_waiting = false;
+}
+
 /* Nobody is there to hear of a failure: it shows as the channel's end. */
-static void release_batch(void)
+static void flush(struct channel *c)
 {
 	struct err ignored;
 
-	if (corked && send_batch(&ignored) < 0)
-		(void)shutdown(corked->watch.fd, SHUT_RDWR);
-	corked = NULL;
-}
-
-void channel_cork(struct channel *c)
-{
-	if (corked == c)
+	if (!c->is_waiting)
 		return;
-	release_batch();
-	if (channel_is_open(c))
-		corked = c;
+	stop_waiting(c);
+	if (send_batch(c, &ignored) < 0)
+		(void)shutdown(c->watch.fd, SHUT_RDWR);
+	/* There are many of the others, and most are quiet. */
+	if (!c->is_first)
+		buf_free(&c->batch);
 }
 
-void channel_uncork(const struct channel *c)
+static void flush_all(void)
 {
-	if (corked == c)
-		release_batch();
+	for (size_t i = 0; i < countof(waiting); i++)
+		while (waiting[i])
+			flush(waiting[i]);
+}
+
+void channel_gather(struct channel *c, bool is_first)
+{
+	c->gathers = true;
+	c->is_first = is_first;
+	c->batch = buf_new(BATCH_MAX);
+	loop_before_wait(c->loop, flush_all);
+}
+
+void channel_read_behind(struct channel *c, struct channel *other)
+{
+	c->behind = other;
+}
+
+static bool is_urgent(const struct msg *m)
+{
+	return m->n_fds || m->kind == MSG_LEASE || m->kind == MSG_FAULT;
 }
 
 static int send_later(struct channel *c, struct sv bytes, const struct msg *m,
 		      struct err *e)
 {
-	if ((m->n_fds || batch.n + bytes.n > BATCH_MAX) && send_batch(e) < 0)
+	bool at_once = is_urgent(m) || bytes.n > BATCH_MAX;
+
+	if ((at_once || c->batch.n + bytes.n > BATCH_MAX) &&
+	    send_batch(c, e) < 0)
 		return -1;
-	if (m->n_fds || bytes.n > BATCH_MAX)
+	if (at_once)
 		return send_encoded(c, bytes, m, e);
-	buf_put(&batch, bytes);
-	return buf_check(&batch, msg_name(m->kind), e);
+	if (!c->is_waiting) {
+		struct channel **end = &waiting[c->is_first ? 0 : 1];
+
+		while (*end)
+			end = &(*end)->next;
+		*end = c;
+		c->next = NULL;
+		c->is_waiting = true;
+	}
+	buf_put(&c->batch, bytes);
+	return buf_check(&c->batch, msg_name(m->kind), e);
 }
 
 int channel_send(struct channel *c, const struct msg *m, struct err *e)
@@ -217,8 +253,8 @@ int channel_send(struct channel *c, const struct msg *m, struct err *e)
 	msg_encode(&scratch, m);
 	if (buf_check(&scratch, msg_name(m->kind), e) < 0)
 		return -1;
-	result = c == corked ? send_later(c, buf_sv(&scratch), m, e) :
-			       send_encoded(c, buf_sv(&scratch), m, e);
+	result = c->gathers ? send_later(c, buf_sv(&scratch), m, e) :
+			      send_encoded(c, buf_sv(&scratch), m, e);
 	wipe(m, scratch.p, scratch.n);
 	return result;
 }
@@ -298,15 +334,13 @@ static int receive(struct channel *c, struct msg *m, size_t *ret_n,
 	return 1;
 }
 
+/* Descriptors belong to one message. */
 static int decode(const struct channel *c, struct sv *rest, struct msg *m,
 		  struct err *e)
 {
-	const bool may_be_several = c->peer == ROLE_DIAL &&
-				    c->self == ROLE_EDGE && m->n_fds == 0;
-
 	if (msg_decode_first(rest, c->peer, c->self, c->phase, m, e) < 0)
 		return -1;
-	return rest->n == 0 || may_be_several ? 0 :
+	return rest->n == 0 || m->n_fds == 0 ? 0 :
 	       err_kind(e, ERR_PROTO, "malformed %s", msg_name(m->kind));
 }
 
@@ -363,7 +397,10 @@ static void on_ready(struct watch *w, uint32_t events)
 	 * nothing is left to read. */
 	if (c->paused && !(events & (EPOLLHUP | EPOLLERR)))
 		return;
-	(void)take_packet(c);
+	if (c->behind)
+		channel_catch_up(c->behind);
+	if (channel_is_open(c))
+		(void)take_packet(c);
 }
 
 int channel_open(struct channel *c, struct loop *l, int fd, enum role self,
@@ -377,6 +414,8 @@ int channel_open(struct channel *c, struct loop *l, int fd, enum role self,
 	c->queue = NULL;
 	c->queue_end = &c->queue;
 	c->queued = 0;
+	c->gathers = c->is_waiting = false;
+	c->behind = NULL;
 	c->watch.ready = on_ready;
 	return loop_watch(l, &c->watch, fd, EPOLLIN, e);
 }

@@ -25,6 +25,11 @@ struct channel {
 	struct packet *queue;	/* owned, oldest first */
 	struct packet **queue_end;
 	size_t queued;		/* bytes */
+	/* Of what is gathered; private to channel.c. */
+	bool gathers, is_first, is_waiting;
+	struct buf batch;	/* owned */
+	struct channel *next;	/* of those that wait */
+	struct channel *behind;	/* borrowed; see channel_read_behind() */
 	/*
 	 * A message arrived.  -1 ends the channel: `closed` is called with *e.
 	 * The handler may close the channel.
@@ -54,18 +59,19 @@ static inline bool channel_is_open(const struct channel *c)
  */
 int channel_send(struct channel *c, const struct msg *m, struct err *e);
 /*
- * Until channel_uncork(), or channel_close(), what is sent waits for more of the
- * kind and leaves as one packet, as far as it fits: whoever reads it is woken
- * once.  Only from dial to edge, which alone takes a packet of several messages.
- * One channel at a time; of another that is corked all leaves first.
+ * From now on what is sent waits until the loop has come round, and leaves as one
+ * packet, as far as it fits: whoever reads it is woken once.  Not what carries a
+ * descriptor or a secret, or says that all is over; that leaves at once, behind
+ * what waits.  is_first: before what waits on channels that are not.  A failure
+ * then ends the channel: there is nobody to report it to.
  */
-void channel_cork(struct channel *c);
-/* c may have been closed meanwhile, and freed. */
-void channel_uncork(const struct channel *c);
+void channel_gather(struct channel *c, bool is_first);
+/* What `other` has sent by then is handled before each packet of c. */
+void channel_read_behind(struct channel *c, struct channel *other);
 bool channel_is_full(const struct channel *c);	/* something is queued */
 void channel_pause(struct channel *c, bool paused);
-/* Hands on what the peer has sent by now, out of turn.  The views of a message
- * that is being handled, whoever's, are not valid any more. */
+/* Hands on what the peer has sent by now, out of turn.  Not while a message is
+ * being handled, whoever's: there is one place to receive them. */
 void channel_catch_up(struct channel *c);
 
 /* A connected, non-blocking, close-on-exec pair. */

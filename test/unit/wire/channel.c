@@ -16,13 +16,19 @@ struct peer {
 	uint32_t last;
 	int fd;
 	unsigned stop_at;
+	const struct peer *before;	/* may be NULL */
+	unsigned seen_before;		/* its messages, when one came here */
 };
+
+static struct loop *turning;
 
 static int on_message(struct channel *c, struct msg *m, struct err *e)
 {
 	struct peer *p = container_of(c, struct peer, channel);
 
 	p->messages++;
+	if (p->before)
+		p->seen_before = p->before->messages;
 	if (m->kind == MSG_SOCKET) {
 		if (m->SOCKET.conn == 666)
 			return err_kind(e, ERR_PROTO, "no such thing");
@@ -95,6 +101,23 @@ static ssize_t packet_size(const struct peer *p)
 
 	return recv(p->channel.watch.fd, bytes, sizeof bytes,
 		    MSG_PEEK | MSG_DONTWAIT);
+}
+
+static void stop(struct timer *t)
+{
+	(void)t;
+	loop_stop(turning);
+}
+
+/* The loop comes round once. */
+static void turn(struct loop *l)
+{
+	struct timer soon = { .fired = stop };
+	struct err e;
+
+	turning = l;
+	loop_arm(l, &soon, 0);
+	CHECK(loop_run(l, &e) == 0);
 }
 
 static struct msg socket_msg(uint32_t conn)
@@ -177,7 +200,7 @@ static void test_channel_refused_message_ends_it_with_the_reason(void)
 	loop_free(l);
 }
 
-static void test_channel_that_is_corked_sends_one_packet(void)
+static void test_channel_that_gathers_sends_one_packet(void)
 {
 	struct err e;
 	struct loop *l = loop_new(&e);
@@ -190,20 +213,20 @@ static void test_channel_that_is_corked_sends_one_packet(void)
 	one = packet_size(&edge);
 	CHECK(one > 0);
 	CHECK(loop_run(l, &e) == 0);
-	channel_cork(&dial.channel);
+	channel_gather(&dial.channel, false);
 	send_response(&dial);
 	CHECK(packet_size(&edge) < 0);
-	channel_uncork(&dial.channel);
+	channel_pause(&edge.channel, true);
+	turn(l);
 	CHECK(packet_size(&edge) > one);
+	channel_pause(&edge.channel, false);
 	edge.stop_at = 6;
 	CHECK(loop_run(l, &e) == 0);
 	CHECK_INT(edge.messages, 6);
-	CHECK_INT(edge.closed, 0);
 	/* Its end is an end of the waiting as well. */
-	channel_cork(&dial.channel);
 	send_response(&dial);
 	channel_close(&dial.channel);
-	channel_uncork(&dial.channel);
+	CHECK(packet_size(&edge) > one);
 	edge.stop_at = 0;
 	CHECK(loop_run(l, &e) == 0);
 	CHECK_INT(edge.messages, 9);
@@ -216,47 +239,78 @@ static void test_channel_whose_bytes_are_many_sends_more_packets(void)
 	static char bytes[WIRE_CHUNK_MAX];
 	struct err e;
 	struct loop *l = loop_new(&e);
-	struct peer dial, edge, other;
+	struct peer dial, edge;
 
 	open_as(l, &dial, ROLE_DIAL, &edge, ROLE_EDGE);
-	open_as(l, &other, ROLE_DIAL, &edge, ROLE_EDGE);
-	channel_cork(&other.channel);
+	channel_gather(&dial.channel, false);
 	for (int i = 0; i < 3; i++) {
 		struct msg m = { .kind = MSG_CHUNK };
 
 		m.CHUNK.data = sv_of(bytes, sizeof bytes);
-		CHECK(channel_send(&other.channel, &m, &e) == 0);
+		CHECK(channel_send(&dial.channel, &m, &e) == 0);
 	}
-	/* What another has waiting leaves first. */
-	channel_cork(&dial.channel);
-	channel_uncork(&other.channel);
+	CHECK(packet_size(&edge) > 0);
 	edge.stop_at = 3;
 	CHECK(loop_run(l, &e) == 0);
 	CHECK_INT(edge.messages, 3);
-	channel_uncork(&dial.channel);
 	channel_close(&dial.channel);
-	channel_close(&other.channel);
 	channel_close(&edge.channel);
 	loop_free(l);
 }
 
-static void test_channel_several_at_once_are_dials_to_say(void)
+static void test_channel_what_is_urgent_waits_for_nobody(void)
 {
 	struct err e;
 	struct loop *l = loop_new(&e);
 	struct peer a, b;
-	struct msg m = socket_msg(5);
+	struct msg m = socket_msg(1);
+	int pipes[2];
 
 	open_pair(l, &a, &b);
-	channel_cork(&a.channel);
+	channel_gather(&a.channel, false);
 	CHECK(channel_send(&a.channel, &m, &e) == 0);
+	CHECK(packet_size(&b) < 0);
+	CHECK(pipe(pipes) == 0);
+	m = socket_msg(2);
+	m.n_fds = 1;
+	m.fds[0] = pipes[0];
 	CHECK(channel_send(&a.channel, &m, &e) == 0);
-	channel_uncork(&a.channel);
+	CHECK(packet_size(&b) > 0);
+	b.stop_at = 2;
 	CHECK(loop_run(l, &e) == 0);
-	CHECK_INT(b.messages, 0);
-	CHECK_INT(b.closed, 1);
-	CHECK_INT(b.why.kind, ERR_PROTO);
+	CHECK_INT(b.last, 2);		/* behind what had waited */
+	CHECK(b.fd >= 0);
+	(void)close(pipes[0]);
+	(void)close(pipes[1]);
+	close_fd(&b.fd);
 	channel_close(&a.channel);
+	channel_close(&b.channel);
+	loop_free(l);
+}
+
+static void test_channel_reads_behind_another(void)
+{
+	struct err e;
+	struct loop *l = loop_new(&e);
+	struct peer a, b, c, d;
+	struct msg m = socket_msg(1);
+
+	open_pair(l, &a, &b);
+	open_pair(l, &c, &d);
+	channel_read_behind(&b.channel, &d.channel);
+	for (int i = 0; i < 3; i++)
+		CHECK(channel_send(&c.channel, &m, &e) == 0);
+	CHECK(channel_send(&a.channel, &m, &e) == 0);
+	b.stop_at = 1;
+	d.stop_at = 0;
+	b.before = &d;
+	CHECK(loop_run(l, &e) == 0);
+	CHECK_INT(b.messages, 1);
+	CHECK_INT(b.seen_before, 3);
+	channel_close(&a.channel);
+	channel_close(&b.channel);
+	channel_close(&c.channel);
+	channel_close(&d.channel);
 	loop_free(l);
 }
 
@@ -357,9 +411,10 @@ int main(void)
 	RUN(test_channel_queues_what_the_kernel_does_not_take);
 	RUN(test_channel_carries_a_descriptor);
 	RUN(test_channel_refused_message_ends_it_with_the_reason);
-	RUN(test_channel_that_is_corked_sends_one_packet);
+	RUN(test_channel_that_gathers_sends_one_packet);
 	RUN(test_channel_whose_bytes_are_many_sends_more_packets);
-	RUN(test_channel_several_at_once_are_dials_to_say);
+	RUN(test_channel_what_is_urgent_waits_for_nobody);
+	RUN(test_channel_reads_behind_another);
 	RUN(test_channel_a_ping_is_answered_by_itself);
 	RUN(test_channel_garbage_ends_it);
 	RUN(test_channel_peer_gone_is_no_error);
