@@ -21,6 +21,24 @@ static uint32_t rotr(uint32_t v, unsigned n)
 	return v >> n | v << (32 - n);
 }
 
+/*
+ * One round.  The letters of the standard move on by one place in each; here they
+ * stay, and what is called `a` moves, so that they can be kept in registers.
+ */
+static inline void turn(uint32_t s[8], size_t first, uint32_t kw)
+{
+	uint32_t a = s[first % 8], b = s[(first + 1) % 8];
+	uint32_t c = s[(first + 2) % 8], e = s[(first + 4) % 8];
+	uint32_t f = s[(first + 5) % 8], g = s[(first + 6) % 8];
+	uint32_t t1 = s[(first + 7) % 8] + kw + ((e & f) ^ (~e & g)) +
+		      (rotr(e, 6) ^ rotr(e, 11) ^ rotr(e, 25));
+	uint32_t t2 = (rotr(a, 2) ^ rotr(a, 13) ^ rotr(a, 22)) +
+		      ((a & b) ^ (a & c) ^ (b & c));
+
+	s[(first + 3) % 8] += t1;
+	s[(first + 7) % 8] = t1 + t2;
+}
+
 static void sha256_block(uint32_t h[8], const uint8_t *p)
 {
 	uint32_t w[64], s[8];
@@ -35,18 +53,17 @@ static void sha256_block(uint32_t h[8], const uint8_t *p)
 		       w[i - 7] + (rotr(b, 17) ^ rotr(b, 19) ^ b >> 10);
 	}
 	memcpy(s, h, sizeof s);
-	for (size_t i = 0; i < 64; i++) {
-		uint32_t t1 = s[7] + (rotr(s[4], 6) ^ rotr(s[4], 11) ^
-				      rotr(s[4], 25)) +
-			      ((s[4] & s[5]) ^ (~s[4] & s[6])) + sha256_k[i] +
-			      w[i];
-		uint32_t t2 = (rotr(s[0], 2) ^ rotr(s[0], 13) ^
-			       rotr(s[0], 22)) +
-			      ((s[0] & s[1]) ^ (s[0] & s[2]) ^ (s[1] & s[2]));
+	for (size_t i = 0; i < 64; i += 8) {
+		const uint32_t *k = sha256_k + i, *v = w + i;
 
-		memmove(s + 1, s, 7 * sizeof s[0]);
-		s[4] += t1;
-		s[0] = t1 + t2;
+		turn(s, 0, k[0] + v[0]);
+		turn(s, 7, k[1] + v[1]);
+		turn(s, 6, k[2] + v[2]);
+		turn(s, 5, k[3] + v[3]);
+		turn(s, 4, k[4] + v[4]);
+		turn(s, 3, k[5] + v[5]);
+		turn(s, 2, k[6] + v[6]);
+		turn(s, 1, k[7] + v[7]);
 	}
 	for (size_t i = 0; i < 8; i++)
 		h[i] += s[i];
