@@ -11,6 +11,7 @@ has ready; Squid and mitmproxy decrypt everything, tinyproxy passes on what it c
 read.
 """
 import os
+import resource
 import shutil
 import signal
 import socket
@@ -377,27 +378,36 @@ down)   curl -fsS "$@" -o /dev/null "$url/large" ;;
 up)     curl -fsS "$@" -T large -o /dev/null "$url/sink" ;;
 many)   curl -fsS "$@" -Z --parallel-max 32 -r 0-$((LARGE / 32 - 1)) \
             -o /dev/null "$url/large/[1-32]" 2> /dev/null ;;
+all)    for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16; do
+            set -- "$@" -T part -o /dev/null "$url/sink" \
+                        -T part -o /dev/null "$url/sink"
+        done
+        curl -fsS -Z --parallel-max 32 "$@" 2> /dev/null ;;
 esac"""
+
+
+# curl reads all roots anew for each connection, which the others need not.
+CA = "/etc/stockade/ca.pem"
 
 
 def moved(n, role, what, *flags):
     """MB a second."""
     bench, env = n.bench, {"LARGE": str(n.large)}
     port = n.port("proxy") if role == "nginx" else n.origin
-    if role == "direct" and what == "up":
+    up = what in ("up", "all")
+    if role == "direct" and up:
         port = n.sink.port
-    path = os.path.join(bench.cwd, "large")
-    if not os.path.exists(path):
-        with open(path, "wb") as out:
-            out.truncate(n.large)
+    for name, size in (("large", n.large), ("part", n.large // 32)):
+        with open(os.path.join(bench.cwd, name), "ab") as out:
+            out.truncate(size)
     argv = ["/bin/sh", "-c", CURL, what, f"https://{NAME}:{port}",
             "--resolve", f"{NAME}:{port}:127.0.0.1", *flags]
     if role == "stockade":
-        to = n.sink.port if what == "up" else n.origin
+        to = n.sink.port if up else n.origin
         argv = [bench.program, "run", "--roots", bench.roots, "--reach",
                 f"{NAME} via 127.0.0.1:{to}", "--allow", f"GET,PUT {NAME}/**",
-                "--env", f"set LARGE={n.large}",
-                "--", "/bin/sh", "-c", CURL, what, f"https://{NAME}", *flags]
+                "--env", f"set LARGE={n.large}", "--", "/bin/sh", "-c", CURL,
+                what, f"https://{NAME}", "--cacert", CA, *flags]
     before = time.perf_counter()
     subprocess.run(argv, cwd=bench.cwd, env={**n.outside, **env}, check=True)
     return n.large / (time.perf_counter() - before) / 1e6
@@ -410,8 +420,11 @@ def bulk(bench):
             (f"{size} down, one stream", "down", ["--http1.1"]),
             ("... by HTTP/2", "down", ["--http2"]),
             (f"{size} up, one stream", "up", ["--http1.1"]),
+            ("... by HTTP/2", "up", ["--http2"]),
             (f"{size} down, 32 streams", "many", ["--http1.1"]),
-            ("... by HTTP/2", "many", ["--http2"])):
+            ("... by HTTP/2", "many", ["--http2"]),
+            (f"{size} up, 32 streams", "all", ["--http1.1"]),
+            ("... by HTTP/2", "all", ["--http2"])):
         took = {"nginx": [], "stockade": []}
         for _ in range(1 if bench.quick else 3):
             for role, rates in took.items():
@@ -419,6 +432,26 @@ def bulk(bench):
         ours, theirs = median(took["stockade"]), median(took["nginx"])
         bench.row(label, f"{ours:.0f} MB/s", f"nginx {theirs:.0f} MB/s",
                   ours / theirs, 0.7, least=True)
+    spent(bench, n, size)
+
+
+def spent(bench, n, size):
+    """CPU of all of stockade for that, without what curl takes by itself."""
+    def children():
+        used = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return used.ru_utime + used.ru_stime
+
+    def took(role):
+        before = children()
+        moved(n, role, "down", "--http1.1")
+        return children() - before
+    curl, whole = took("direct"), took("stockade")
+    peer = n.servers.get("proxy")
+    before = cpu_of(peer.pid) if peer else 0
+    moved(n, "nginx", "down", "--http1.1")
+    theirs = cpu_of(peer.pid) - before
+    bench.row(f"CPU for {size} down", f"{whole - curl:.2f} s",
+              f"nginx {theirs:.2f} s", (whole - curl) / theirs, None)
 
 
 def held(n, connections, each):
