@@ -76,13 +76,26 @@ static bool collect(struct h2_origin *h)
 	return true;
 }
 
-static void transmit(struct h2_origin *h)
+static enum upstream_status write_out(struct h2_origin *h)
 {
+	enum upstream_status s = UPSTREAM_OK;
+	struct sv rest = buf_sv(&h->out);
 	struct err ignored;
 
+	while (s == UPSTREAM_OK && rest.n) {
+		size_t n = 0;
+
+		s = upstream_write(h->up, rest, &n, &ignored);
+		rest = sv_from(rest, s == UPSTREAM_OK ? n : 0);
+	}
+	buf_consume(&h->out, h->out.n - rest.n);
+	return s;
+}
+
+static void transmit(struct h2_origin *h)
+{
 	/* At once: a buffer that moves leaves a copy of a credential behind. */
 	while (!h->over) {
-		size_t n = 0;
 		enum upstream_status s;
 
 		if (!buf_reserve(&h->out, OUT_MAX - h->out.n) || !collect(h)) {
@@ -91,14 +104,11 @@ static void transmit(struct h2_origin *h)
 		}
 		if (h->out.n == 0)
 			break;
-		s = upstream_write(h->up, buf_sv(&h->out), &n, &ignored);
+		s = write_out(h);
 		if (s == UPSTREAM_AGAIN)
 			break;
-		if (s != UPSTREAM_OK) {
+		if (s != UPSTREAM_OK)
 			end(h);
-			break;
-		}
-		buf_consume(&h->out, n);
 	}
 	/* nghttp2 has said why it cannot go on, or both have said goodbye. */
 	if (!h->over && h->out.n == 0 &&
@@ -371,9 +381,12 @@ void h2_call_push(struct h2_call *c)
 
 void h2_call_consumed(struct h2_call *c, size_t n)
 {
+	size_t before = c->in.n;
+
 	buf_consume(&c->in, n);
-	if (c->in.n == 0)
-		buf_wipe(&c->in);
+	/* Of a secret that was reflected, no more stays than waits. */
+	if (before)
+		explicit_bzero(c->in.p + c->in.n, before - c->in.n);
 	if (!c->closed && !c->h2->over)
 		(void)nghttp2_session_consume_stream(c->h2->session, c->id, n);
 	/* The origin waits to hear that it may send more. */

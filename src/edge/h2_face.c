@@ -121,7 +121,8 @@ static ssize_t read_out(nghttp2_session *session, int32_t id, uint8_t *to,
 			void *data)
 {
 	struct h2_stream *s = source->ptr;
-	size_t n = s->out.n < max ? s->out.n : max;
+	struct sv waiting = sv_from(buf_sv(&s->out), s->out_sent);
+	size_t n = waiting.n < max ? waiting.n : max;
 
 	(void)session;
 	(void)id;
@@ -129,15 +130,17 @@ static ssize_t read_out(nghttp2_session *session, int32_t id, uint8_t *to,
 	if (n == 0 && !s->is_last)
 		return NGHTTP2_ERR_DEFERRED;
 	if (n)
-		memcpy(to, s->out.p, n);
-	buf_consume(&s->out, n);
-	if (s->out.n == 0 && s->is_last) {
+		memcpy(to, waiting.p, n);
+	s->out_sent += n;
+	if (n == waiting.n && s->is_last) {
 		*flags |= NGHTTP2_DATA_FLAG_EOF;
 		if (s->trailers.n && submit_trailers(s))
 			*flags |= NGHTTP2_DATA_FLAG_NO_END_STREAM;
 	}
-	if (s->out.n == 0)
-		buf_free(&s->out);
+	if (n == waiting.n) {
+		buf_reset(&s->out);
+		s->out_sent = 0;
+	}
 	return (ssize_t)n;
 }
 
@@ -244,6 +247,8 @@ static void data(struct call *call, struct sv piece)
 	const struct exchange *x = call->exchange;
 
 	conn_release(call->conn);
+	buf_consume(&s->out, s->out_sent);
+	s->out_sent = 0;
 	buf_put(&s->out, piece);
 	/* The length says so as well: no frame of its own for the end. */
 	s->is_last = x->bounded && x->response_left == 0;
@@ -312,7 +317,9 @@ static void done(struct call *call)
 
 static bool is_backed_up(const struct call *call)
 {
-	return call->h2 && call->h2->out.n >= BACKED_UP;
+	const struct h2_stream *s = call->h2;
+
+	return s && s->out.n - s->out_sent >= BACKED_UP;
 }
 
 const struct face h2_face = {

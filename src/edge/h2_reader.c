@@ -86,17 +86,19 @@ static bool is_held_back(struct h2_stream *s)
 static void send_body(struct h2_stream *s)
 {
 	struct call *call = s->call;
+	struct sv rest;
 
 	if (call->exchange->body_done || call_is_full(call) || is_held_back(s))
 		return;
-	while (s->in.n && !call_is_full(call)) {
-		struct sv piece = sv_head(buf_sv(&s->in), WIRE_CHUNK_MAX);
+	for (rest = buf_sv(&s->in); rest.n && !call_is_full(call);) {
+		struct sv piece = sv_head(rest, WIRE_CHUNK_MAX);
 
 		if (!count_body(s, piece.n) || !call_send(call, piece))
 			return;
-		buf_consume(&s->in, piece.n);
+		rest = sv_from(rest, piece.n);
 		h2_consumed(s, piece.n);
 	}
+	buf_consume(&s->in, s->in.n - rest.n);
 	if (s->in.n || !s->is_ended || call_is_full(call))
 		return;
 	buf_free(&s->in);

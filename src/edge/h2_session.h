@@ -34,7 +34,8 @@ struct h2_stream {
 	int32_t id;
 	struct h2_list list;	/* the head, of the call's arena */
 	struct buf in;		/* body that waits for dial; at most a window */
-	struct buf out;		/* body that waits for the agent */
+	struct buf out;		/* body that waits for the agent ... */
+	size_t out_sent;	/* ... behind so much that does not */
 	struct arena memory;	/* of the trailers, which wait behind `out` */
 	struct http_fields trailers;
 	uint64_t body_left;	/* of a request with a length */
