@@ -33,6 +33,7 @@
 #include "pool.h"
 #include "scrub.h"
 #include "stream.h"
+#include "tunnel.h"
 #include "websocket_key.h"
 
 enum {
@@ -42,6 +43,11 @@ enum {
 	EXCHANGE_LEASE_MS = 10000,
 	EXCHANGE_ARENA = 512 * 1024,
 };
+
+/* A ticket is granted when the request is decided, and redeemed last. */
+_Static_assert(EXCHANGE_QUEUE_MS + EXCHANGE_CONNECT_MS + TUNNEL_MS +
+	       EXCHANGE_HANDSHAKE_MS + EXCHANGE_LEASE_MS < WIRE_TICKET_MS,
+	       "a ticket outlives every wait before its use");
 
 enum exchange_state {
 	EXCHANGE_QUEUED = 1,

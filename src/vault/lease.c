@@ -18,11 +18,23 @@ int vault_on_grant(struct vault *v, const struct msg_GRANT *g, struct err *e)
 {
 	const struct claim claim = { g->ticket, g->host, g->port };
 
-	if (!find(v, g->secret) ||
-	    tickets_grant(&v->tickets, &claim, g->secret, loop_now_ms(),
-			  e) == 0)
+	if (!find(v, g->secret))
 		return 0;
-	return e->kind == ERR_LIMIT ? 0 : -1;
+	if (tickets_grant(&v->tickets, &claim, g->secret, loop_now_ms(), e) < 0)
+		return e->kind == ERR_LIMIT ? 0 : -1;
+	if (v->expiry.due_ms == 0)
+		loop_arm(v->loop, &v->expiry, WIRE_TICKET_MS);
+	return 0;
+}
+
+/* What nobody asked for does not stay: neither the claim nor its memory. */
+void vault_on_expiry(struct timer *t)
+{
+	struct vault *v = container_of(t, struct vault, expiry);
+	uint64_t next_ms = tickets_expire(&v->tickets, loop_now_ms());
+
+	if (next_ms)
+		loop_arm(v->loop, t, next_ms);
 }
 
 int vault_on_dial(struct channel *c, struct msg *m, struct err *e)

@@ -140,6 +140,7 @@ int main(void)
 	v->loop = loop_new(&e);
 	v->warden.message = on_warden;
 	v->warden.closed = on_warden_closed;
+	v->expiry.fired = vault_on_expiry;
 	if (!v->loop ||
 	    channel_open(&v->warden, v->loop, WARDEN_FD, ROLE_VAULT,
 			 ROLE_WARDEN, PHASE_BOOT, &e) < 0 ||
@@ -148,6 +149,7 @@ int main(void)
 	vault_drop_sources(v);
 	for (unsigned i = 0; i < v->n_secrets; i++)
 		secret_wipe(&v->secrets[i]);
+	tickets_fini(&v->tickets);
 	authority_free(v->authority);
 	return v->status;
 }

@@ -29,6 +29,7 @@ struct vault {
 	unsigned n_complete;
 	bool started, ready;
 	struct tickets tickets;
+	struct timer expiry;		/* armed while there are tickets */
 	int status;			/* of the process */
 };
 
@@ -46,6 +47,7 @@ int vault_on_edge(struct channel *c, struct msg *m, struct err *e);
 
 /* lease.c: GRANT, and REDEEM */
 int vault_on_grant(struct vault *v, const struct msg_GRANT *g, struct err *e);
+void vault_on_expiry(struct timer *t);
 int vault_on_dial(struct channel *c, struct msg *m, struct err *e);
 
 #endif

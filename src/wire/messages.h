@@ -30,7 +30,9 @@ enum role {
 enum phase { PHASE_BOOT = 1, PHASE_RUN = 2, PHASE_BOTH = 3 };
 
 enum { WIRE_FDS_MAX = 4, WIRE_SIZE_MAX = 131072, WIRE_CHUNK_MAX = 32768,
-       WIRE_TICKET = 16 };
+       WIRE_TICKET = 16,
+       /* A ticket of vault lives as long as dial may wait before it asks. */
+       WIRE_TICKET_MS = 240000 };
 
 #define WIRE_MESSAGES(M)                                        \
 	/* set-up */                                            \

@@ -3,11 +3,13 @@
 import base64
 import os
 import subprocess
+import threading
 import urllib.parse
 
 import pytest
 
-from conftest import processes
+from conftest import eventually, processes, PATIENCE
+from listener import Listener, everywhere
 
 VALUE = "s3cr3t+value/with=odd?chars-0123456789"
 SECRET = "secret TOKEN from env for api.test as bearer\n"
@@ -276,3 +278,55 @@ def test_tls_that_does_not_verify_gets_nothing(stockade, authority, api,
     assert other.requests == []
     assert VALUE not in result.text
     assert '"error"' in result.out or result.status != 0
+
+
+AT_ONCE = 360
+ASK_AT_ONCE = f"""
+import os, socket, ssl
+context = ssl.create_default_context()
+ends = []
+for _ in range({AT_ONCE}):
+    end = context.wrap_socket(socket.create_connection(("api.test", 443)),
+                              server_hostname="api.test")
+    end.sendall(("GET / HTTP/1.1\\r\\nHost: api.test\\r\\nAuthorization: Bearer "
+                 + os.environ["TOKEN"] + "\\r\\n\\r\\n").encode())
+    ends.append(end)
+print("asked", flush=True)
+print(sum(end.recv(4096).startswith(b"HTTP/1.1 200 ") for end in ends))
+"""
+
+
+class Held(Listener):
+    """Answers nobody until told; how many came with the value."""
+
+    def __init__(self, pair):
+        self.told, self.bearers = threading.Event(), 0
+        super().__init__(everywhere(), pair)
+
+    def serve(self, s):
+        while head := s.recv(65536):
+            self.bearers += b"Bearer " + VALUE.encode() + b"\r" in head
+            self.told.wait(60)
+            s.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+
+
+def test_many_that_wait_all_get_it(stockade, authority):
+    """Far more than there are connections to a host at once."""
+    origin = Held(authority.leaf("api.test"))
+    run = stockade.start(
+        "python3", "-c", ASK_AT_ONCE, env=ENV,
+        policy=f"roots {authority.pem}\nreach api.test via {origin.via}\n"
+        + ALLOW + SECRET)
+    try:
+        assert run.stdout.readline() == b"asked\n", run.stderr.read()
+        assert eventually(lambda: len(
+            [line for line in stockade.log() if line["event"] == "request"])
+            == AT_ONCE, 20 * PATIENCE)
+        origin.told.set()
+        out, err = run.communicate(timeout=20 * PATIENCE)
+        assert (out.strip(), err) == (b"%d" % AT_ONCE, b"")
+        assert origin.bearers == AT_ONCE
+    finally:
+        run.kill()
+        run.communicate()
+        origin.close()

@@ -26,7 +26,7 @@ static bool redeem(struct claim c, uint64_t now_ms)
 
 static void test_redeem_granted_once(void)
 {
-	t = (struct tickets){ 0 };
+	tickets_fini(&t);
 	CHECK(!redeem(good, 1));
 	CHECK_INT(grant(good, 7, 1), 0);
 	CHECK(redeem(good, 2));
@@ -39,7 +39,7 @@ static void test_redeem_elsewhere_spends_the_ticket(void)
 	struct claim longer = { TICKET, SV("api.example."), 443 };
 	struct claim port = { TICKET, SV("api.example"), 8443 };
 
-	t = (struct tickets){ 0 };
+	tickets_fini(&t);
 	CHECK_INT(grant(good, 7, 1), 0);
 	CHECK(!redeem(host, 2));
 	CHECK(!redeem(good, 3));
@@ -58,7 +58,7 @@ static void test_redeem_foreign_ticket_spends_nothing(void)
 	struct claim zero = { SV("\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"),
 			      SV("api.example"), 443 };
 
-	t = (struct tickets){ 0 };
+	tickets_fini(&t);
 	CHECK_INT(grant(good, 7, 1), 0);
 	CHECK(!redeem(other, 2));
 	CHECK(!redeem(empty, 2));
@@ -68,31 +68,81 @@ static void test_redeem_foreign_ticket_spends_nothing(void)
 
 static void test_redeem_after_expiry_fails(void)
 {
-	t = (struct tickets){ 0 };
+	tickets_fini(&t);
 	CHECK_INT(grant(good, 7, 1000), 0);
-	CHECK(redeem(good, 1000 + TICKET_LIFE_MS - 1));
+	CHECK(redeem(good, 1000 + WIRE_TICKET_MS - 1));
 	CHECK_INT(grant(good, 7, 1000), 0);
-	CHECK(!redeem(good, 1000 + TICKET_LIFE_MS));
+	CHECK(!redeem(good, 1000 + WIRE_TICKET_MS));
 }
 
-static void test_grant_is_bounded_and_recovers(void)
+/* One of many, each with bytes of its own. */
+static struct claim numbered(char bytes[WIRE_TICKET], unsigned i)
 {
-	char bytes[WIRE_TICKET] = { 0 };
-	struct claim c = { sv_of(bytes, sizeof bytes), SV("a.example"), 443 };
+	memset(bytes, 0, WIRE_TICKET);
+	/* Neighbours share a bucket, too. */
+	i = i * 2654435761u;
+	memcpy(bytes, &i, sizeof i);
+	return (struct claim){ sv_of(bytes, WIRE_TICKET), SV("a.example"),
+			       443 };
+}
 
-	t = (struct tickets){ 0 };
-	for (unsigned i = 0; i < TICKETS_MAX; i++) {
-		bytes[0] = (char)i;
-		bytes[1] = (char)(i >> 8);
-		if (grant(c, 7, 1) < 0)
-			CHECK(false);
+static void test_many_are_found_and_each_once(void)
+{
+	enum { MANY = 10000 };
+	char bytes[WIRE_TICKET];
+	unsigned missing = 0, twice = 0;
+
+	tickets_fini(&t);
+	for (unsigned i = 0; i < MANY; i++)
+		missing += grant(numbered(bytes, i), 7, 1) < 0;
+	CHECK_INT(t.n, MANY);
+	CHECK(t.n_buckets >= MANY);
+	for (unsigned i = 0; i < MANY; i++) {
+		struct claim c = numbered(bytes, i * 7919 % MANY);
+
+		missing += !redeem(c, 2);
+		twice += redeem(c, 2);
 	}
-	CHECK_INT(grant(good, 7, 2), -1);
-	CHECK(redeem(c, 2));
+	CHECK_INT(missing, 0);
+	CHECK_INT(twice, 0);
+	/* The memory went with them. */
+	CHECK_INT(t.n, 0);
+	CHECK(!t.buckets && t.n_buckets == TICKETS_FEW);
+}
+
+static void test_beyond_the_most_the_oldest_ends(void)
+{
+	char bytes[WIRE_TICKET];
+	unsigned failed = 0;
+
+	tickets_fini(&t);
+	for (unsigned i = 0; i < TICKETS_MAX; i++)
+		failed += grant(numbered(bytes, i), 7, 1) < 0;
+	CHECK_INT(failed, 0);
 	CHECK_INT(grant(good, 7, 2), 0);
-	/* Those that were never redeemed make room when they expire. */
-	CHECK_INT(grant(c, 7, 3), -1);
-	CHECK_INT(grant(c, 7, 1 + TICKET_LIFE_MS), 0);
+	CHECK_INT(t.n, TICKETS_MAX);
+	CHECK(!redeem(numbered(bytes, 0), 3));
+	CHECK(redeem(numbered(bytes, 1), 3));
+	CHECK(redeem(numbered(bytes, TICKETS_MAX - 1), 3));
+	CHECK(redeem(good, 3));
+}
+
+static void test_expire_ends_the_oldest_in_order(void)
+{
+	char bytes[WIRE_TICKET];
+
+	tickets_fini(&t);
+	CHECK_INT(tickets_expire(&t, 1), 0);
+	for (unsigned i = 0; i < 100; i++)
+		CHECK_INT(grant(numbered(bytes, i), 7, 1000 + i), 0);
+	CHECK(redeem(numbered(bytes, 50), 1100));
+	CHECK_INT(tickets_expire(&t, 1100), WIRE_TICKET_MS - 100);
+	CHECK_INT(tickets_expire(&t, 1049 + WIRE_TICKET_MS), 2);
+	CHECK_INT(t.n, 49);
+	CHECK(!redeem(numbered(bytes, 49), 1100));
+	CHECK(redeem(numbered(bytes, 51), 1100));
+	CHECK_INT(tickets_expire(&t, 1099 + WIRE_TICKET_MS), 0);
+	CHECK_INT(t.n, 0);
 }
 
 static void test_grant_malformed_or_known_fails(void)
@@ -101,7 +151,7 @@ static void test_grant_malformed_or_known_fails(void)
 	struct claim no_host = { TICKET, SV(""), 443 };
 	struct claim no_port = { TICKET, SV("a.example"), 0 };
 
-	t = (struct tickets){ 0 };
+	tickets_fini(&t);
 	CHECK_INT(grant(short_ticket, 7, 1), -1);
 	CHECK_INT(grant(no_host, 7, 1), -1);
 	CHECK_INT(grant(no_port, 7, 1), -1);
@@ -116,7 +166,10 @@ int main(void)
 	RUN(test_redeem_elsewhere_spends_the_ticket);
 	RUN(test_redeem_foreign_ticket_spends_nothing);
 	RUN(test_redeem_after_expiry_fails);
-	RUN(test_grant_is_bounded_and_recovers);
+	RUN(test_many_are_found_and_each_once);
+	RUN(test_beyond_the_most_the_oldest_ends);
+	RUN(test_expire_ends_the_oldest_in_order);
 	RUN(test_grant_malformed_or_known_fails);
+	tickets_fini(&t);
 	return tap_done();
 }
