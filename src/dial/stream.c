@@ -6,7 +6,7 @@
 #include "own.h"
 #include "relay_exchange.h"
 
-enum { BUCKETS = 512 };
+enum { BUCKETS = 4096 };
 
 static struct stream *buckets[BUCKETS];
 static unsigned n_streams;

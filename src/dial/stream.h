@@ -20,7 +20,7 @@
 #include "dial.h"
 
 enum {
-	STREAMS_MAX = 4096,
+	STREAMS_MAX = 12288,	/* edge's calls, and those that it has left */
 	STREAM_LINGER_MS = 10000,	/* over, before we close ourselves */
 };
 

@@ -7,6 +7,7 @@
  */
 #include <stdlib.h>
 
+#include "call.h"
 #include "conn.h"
 #include "face.h"
 #include "h2_session.h"
@@ -20,6 +21,8 @@ enum {
 	/* A client that has just been answered, or has just connected, is
 	 * likely to go on. */
 	RETIRE_MS = 1000,
+	/* Its streams to dial are for requests that follow soon. */
+	REST_MS = 10000,
 };
 
 void conn_enlist(struct conn *c)
@@ -73,10 +76,20 @@ void conn_resume_all(struct edge *g)
 	for_each(g, conn_run);
 }
 
+/* What it has in dial and warden ends, the next request begins anew. */
+static void rest(struct conn *c)
+{
+	for (struct call *call = c->calls; call; call = call->next)
+		if (channel_is_open(&call->stream))
+			call_renumber(call);
+}
+
 static void check_deadline(struct conn *c)
 {
 	uint64_t waited_ms = loop_now_ms() - c->since_ms;
 
+	if (waited_ms >= REST_MS && conn_is_idle(c))
+		rest(c);
 	if (c->state == CONN_HTTP) {
 		c->face->check_deadline(c, waited_ms);
 	} else if (waited_ms >= STILL_MS) {

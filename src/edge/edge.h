@@ -38,7 +38,7 @@ struct call;
 struct conn;
 struct tls_server;
 
-enum { EDGE_CALLS_MAX = 4096, EDGE_CALL_SLOTS = 1024 };
+enum { EDGE_CALLS_MAX = 10240, EDGE_CALL_SLOTS = 4096 };
 
 struct edge {
 	struct loop *loop;

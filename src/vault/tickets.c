@@ -30,7 +30,7 @@ static struct ticket **table(struct tickets *t)
 	return t->buckets ? t->buckets : t->few;
 }
 
-/* They are random.  At most 16 of the 128 bits choose a bucket: all that the
+/* They are random.  At most 17 of the 128 bits choose a bucket: all that the
  * time of a search can be about. */
 static struct ticket **bucket(struct tickets *t, const char *bytes)
 {

@@ -23,7 +23,7 @@
 #include "sv.h"
 
 enum {
-	TICKETS_MAX = 65536,	/* 8192 requests, each with 8 credentials */
+	TICKETS_MAX = 98304,	/* 12288 requests, each with 8 credentials */
 	TICKETS_FEW = 64,	/* the table's least size; a power of two */
 	TICKET_HOST_MAX = 253,
 };

@@ -5,7 +5,8 @@
 
 #include "warden.h"
 
-enum { CONNS_MAX = 8192 };
+/* Edge's calls, and those that dial is still at. */
+enum { CONNS_MAX = 16384 };
 
 struct conn {
 	struct conn *next;	/* in its bucket */

@@ -23,7 +23,7 @@
 
 struct conn;
 
-enum { WARDEN_BUCKETS = 256 };
+enum { WARDEN_BUCKETS = 2048 };
 
 struct warden {
 	struct loop *loop;		/* borrowed */

@@ -19,6 +19,15 @@ GET = f"GET /v1/x HTTP/1.1\r\nHost: {HOST}\r\n\r\n"
 # Slow, many, and never
 
 @pytest.fixture
+def every_descriptor():
+    """The hard limit, for this process and those that it starts."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    yield hard
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+@pytest.fixture
 def hasty(place):
     helper = Edge(place, hasty=True)
     yield helper
@@ -59,6 +68,58 @@ def test_many_slow_heads_hold_up_nobody(edge):
         assert agent.response().body == text
         for other in slow:
             other.socket.send(b"x")
+
+
+def test_a_connection_that_rests_holds_no_stream(hasty):
+    """Its next request is one of a connection that dial has not seen."""
+    agent = hasty.connect(HOST)
+    numbers = set()
+    for text in (b"a", b"b"):
+        agent.send(GET)
+        request = hasty.request()
+        assert request.id == 1
+        numbers.add(request.conn)
+        stream = hasty.allow(request)
+        body_of(stream)
+        respond(stream, request, text, length=1)
+        assert agent.response().body == text
+        assert hasty.warden.expect("HANGUP").conn == request.conn
+        assert stream.receive() is None
+    assert len(numbers) == 2
+
+
+def test_ten_thousand_idle_connections(place, every_descriptor):
+    """As many as there are descriptors for, and one that is served meanwhile.
+    Those that are idle for longest make room for more."""
+    edge = Edge(place)
+    before = edge.memory()
+    address = edge.address(HOST)
+    idle = []
+
+    def connect(n):
+        for _ in range(n):
+            s = place.socket("tcp4")
+            s.connect((address, 80))
+            idle.append(s)
+
+    most = min(10240, (every_descriptor - 64) // 2)
+    connect(most - 1)
+    time.sleep(1.1)
+    agent = edge.connect(HOST)
+    connect(200)
+    for text in (b"a", b"b"):
+        agent.send(GET)
+        request = edge.request()
+        stream = edge.allow(request)
+        body_of(stream)
+        respond(stream, request, text, length=1)
+        assert agent.response().body == text
+    assert edge.memory() - before < 16384
+    idle[0].settimeout(5)
+    assert idle[0].recv(1) == b""
+    for s in idle:
+        s.close()
+    edge.close()
 
 
 def test_resets_hurt_nobody(edge):
