@@ -21,7 +21,6 @@
 #include "dial.h"
 
 #include <signal.h>
-#include <sys/resource.h>
 
 #include "confine.h"
 #include "exchange.h"
@@ -29,8 +28,11 @@
 #include "relay_exchange.h"
 #include "tunnel.h"
 
+#define NO_DESCRIPTOR "dial has no descriptor left"
+
 static struct dial dial;
 static int status;	/* of the process */
+static uint32_t lost_conn;	/* the last one whose stream did not get here */
 
 static void stop(const struct err *e)
 {
@@ -72,11 +74,17 @@ static int on_socket(struct msg *m, const struct msg_SOCKET *say,
 		     struct err *e)
 {
 	struct stream *s = stream_find(say->conn);
+	struct msg_SOCKET none = *say;
 	uint32_t id = say->id;
 
-	if ((m->n_fds == 0) == (say->error.n == 0))
+	if (m->is_short) {
+		pool_drop_idle();
+		none.error = SV(NO_DESCRIPTOR);
+		say = &none;
+	} else if ((m->n_fds == 0) == (say->error.n == 0)) {
 		return err_kind(e, ERR_PROTO, "malformed %s",
 				msg_name(m->kind));
+	}
 	/* The agent may have hung up meanwhile: the socket is closed. */
 	if (s && s->exchange && s->exchange->id == id)
 		exchange_socket(s->exchange,
@@ -157,6 +165,19 @@ static int start(struct msg *m, struct err *e)
 	return 0;
 }
 
+/* edge has the other end, and sees that there is none here. */
+static int on_stream(struct msg *m, struct err *e)
+{
+	if (m->is_short) {
+		pool_drop_idle();
+		lost_conn = m->STREAM.conn;
+		return 0;
+	}
+	if (m->n_fds != 1)
+		return err_kind(e, ERR_PROTO, "malformed STREAM");
+	return stream_open(&dial, m->STREAM.conn, steal_fd(&m->fds[0]), e);
+}
+
 /* The stream's end is the agent's: an exchange that comes after it is only
  * accounted for. */
 static void too_late(const struct stream *s, uint32_t conn, uint32_t id)
@@ -164,6 +185,7 @@ static void too_late(const struct stream *s, uint32_t conn, uint32_t id)
 	struct msg done = { .kind = MSG_DONE, .DONE = {
 		.conn = conn, .id = id,
 		.error = s ? SV("the connection is over") :
+			 conn == lost_conn ? SV(NO_DESCRIPTOR) :
 			     SV("the agent hung up") } };
 
 	dial_report(&dial, &done);
@@ -216,9 +238,8 @@ static int on_warden(struct channel *c, struct msg *m, struct err *e)
 		failed = add_roots(m, e);
 	else if (m->kind == MSG_DIAL_START)
 		failed = start(m, e);
-	else if (m->kind == MSG_STREAM && m->n_fds == 1)
-		failed = stream_open(&dial, m->STREAM.conn,
-				     steal_fd(&m->fds[0]), e);
+	else if (m->kind == MSG_STREAM)
+		failed = on_stream(m, e);
 	else if (m->kind == MSG_EXCHANGE)
 		failed = on_exchange(&m->EXCHANGE, e);
 	else if (m->kind == MSG_RELAY)
@@ -238,16 +259,10 @@ static int on_warden(struct channel *c, struct msg *m, struct err *e)
 
 static int prepare(struct err *e)
 {
-	struct rlimit files;
-
 	/* A write to a closed connection is an error, not the end. */
 	if (signal(SIGPIPE, SIG_IGN) == SIG_ERR)
 		return err_sys(e, "ignore SIGPIPE");
-	/* Two descriptors for each stream; fewer only means fewer streams. */
-	if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
-		files.rlim_cur = files.rlim_max;
-		(void)setrlimit(RLIMIT_NOFILE, &files);
-	}
+	channel_raise_descriptors();	/* two for each stream */
 	dial.loop = loop_new(e);
 	if (!dial.loop)
 		return -1;

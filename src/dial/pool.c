@@ -142,6 +142,12 @@ void pool_drop(struct upstream *u)
 		destroy(u);
 }
 
+void pool_drop_idle(void)
+{
+	while (oldest)
+		destroy(oldest);
+}
+
 int pool_connected(struct upstream *u, struct err *e)
 {
 	bool is_h2 = u->tls && tls_is_h2(u->tls);

@@ -65,5 +65,7 @@ must_check int pool_connected(struct upstream *u, struct err *e);
 /* Open, and nothing is outstanding on it. */
 void pool_give(struct upstream *u);
 void pool_drop(struct upstream *u);	/* closes and frees; accepts NULL */
+/* Closes all that are idle, for their descriptors. */
+void pool_drop_idle(void);
 
 #endif

@@ -86,6 +86,10 @@ static void on_allowed(struct call *call, struct msg *m)
 		call->conn->face->abort(call);
 		return;
 	}
+	if (m->is_short) {
+		p.reason = SV("edge has no descriptor left for this request");
+		conn_refused(call->conn, p.reason);
+	}
 	if (!channel_is_open(&call->stream)) {
 		call_page(call, &p);
 		return;

@@ -97,6 +97,14 @@ static int where_to(int fd, struct dest *ret)
 	return 0;
 }
 
+/* There are fewer descriptors, or less memory, than was believed.  One that is
+ * idle makes room; else one that ends does, and the tick tries again. */
+static bool is_exhausted(int error)
+{
+	return error == EMFILE || error == ENFILE || error == ENOBUFS ||
+	       error == ENOMEM;
+}
+
 static void on_ready(struct watch *w, uint32_t events)
 {
 	struct edge *g = container_of(w, struct edge, listener);
@@ -114,11 +122,15 @@ static void on_ready(struct watch *w, uint32_t events)
 		}
 		fd = accept4(w->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 		if (fd < 0) {
-			/* Out of descriptors or memory: a connection that ends
-			 * frees some, and the tick tries again. */
-			if (errno == EMFILE || errno == ENFILE ||
-			    errno == ENOBUFS || errno == ENOMEM)
-				listener_update(g, false);
+			if (!is_exhausted(errno))
+				return;
+			if (!idle)
+				idle = conn_most_idle(g);
+			if (idle) {
+				conn_retire(idle);
+				continue;
+			}
+			listener_update(g, false);
 			return;
 		}
 		if (idle)

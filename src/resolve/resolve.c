@@ -113,6 +113,7 @@ int main(void)
 {
 	struct err e = { 0 };
 
+	channel_raise_descriptors();	/* two for each connection */
 	loop = loop_new(&e);
 	warden.message = on_warden;
 	warden.closed = on_closed;

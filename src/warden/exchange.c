@@ -55,19 +55,16 @@ int exchange_send_stream(struct warden *w, struct conn *c, int *ret_edge_fd,
  * nothing to do with it, nothing to send and no stream to take, dial's response
  * says as much, and a process is woken once less.
  */
-static int dispatch(struct warden *w, struct conn *c,
-		    const struct msg_EXCHANGE *x, struct err *e)
+static void dispatch(struct warden *w, struct conn *c,
+		     const struct msg_EXCHANGE *x, int edge_fd)
 {
 	struct msg out = { .kind = MSG_EXCHANGE, .EXCHANGE = *x };
-	auto_fd int edge_fd = -1;
 
-	if (!c->has_stream && exchange_send_stream(w, c, &edge_fd, e) < 0)
-		return -1;
 	helper_send(&w->dial, &out);
 	c->dispatched = true;
 	pulse_hurry(w);
 	if (edge_fd < 0 && x->body == HTTP_BODY_NONE && !x->upgrade)
-		return 0;
+		return;
 	out = (struct msg){ .kind = MSG_VERDICT };
 	out.VERDICT.conn = x->conn;
 	out.VERDICT.id = x->id;
@@ -77,7 +74,6 @@ static int dispatch(struct warden *w, struct conn *c,
 		c->has_stream = true;
 	}
 	helper_send(&w->edge, &out);
-	return 0;
 }
 
 static int grant(struct warden *w, const struct credential *cr,
@@ -118,6 +114,7 @@ int exchange_begin(struct warden *w, struct conn *c,
 	auto_buf struct buf secrets = buf_new(EDITS_MAX * sizeof(uint32_t));
 	char tickets[EDITS_MAX][WIRE_TICKET];
 	struct msg out = { .kind = MSG_EXCHANGE };
+	auto_fd int edge_fd = -1;
 	struct err trouble = { 0 };
 
 	if (warden_start_origin_side(w, &trouble) < 0)
@@ -142,7 +139,11 @@ int exchange_begin(struct warden *w, struct conn *c,
 	budgets_put_limit(&w->budgets, m->host, &limit);
 	out.EXCHANGE.limit = sv_head(buf_sv(&limit), 200);
 	out.EXCHANGE.allowance = budgets_allowance(&w->budgets, m->conn, m->id);
-	return dispatch(w, c, &out.EXCHANGE, e);
+	if (!c->has_stream &&
+	    exchange_send_stream(w, c, &edge_fd, &trouble) < 0)
+		return fail(w, m, sv_str(trouble.msg), e);
+	dispatch(w, c, &out.EXCHANGE, edge_fd);
+	return 0;
 }
 
 void exchange_hung_up(struct warden *w, uint32_t conn)

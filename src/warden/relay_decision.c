@@ -45,6 +45,17 @@ static int refuse(struct warden *w, const struct msg_OPEN *m, uint16_t status,
 	return 0;
 }
 
+static int fail(struct warden *w, const struct msg_OPEN *m,
+		const struct err *why, struct err *e)
+{
+	const struct relay_answer failed = { .reason = sv_str(why->msg) };
+
+	if (budgets_settle(&w->budgets, m->conn, m->id, 0, e) < 0)
+		return -1;
+	tell(w, m, 502, &failed, -1);
+	return 0;
+}
+
 static int begin(struct warden *w, struct conn *c, const struct msg_OPEN *m,
 		 const struct relay_answer *answer, struct err *e)
 {
@@ -56,16 +67,8 @@ static int begin(struct warden *w, struct conn *c, const struct msg_OPEN *m,
 	w->allowed++;
 	if (record_relay(w, m, answer, e) < 0)
 		return -1;
-	if (warden_start_origin_side(w, &trouble) < 0) {
-		const struct relay_answer failed = {
-			.reason = sv_str(trouble.msg),
-		};
-
-		if (budgets_settle(&w->budgets, m->conn, m->id, 0, e) < 0)
-			return -1;
-		tell(w, m, 502, &failed, -1);
-		return 0;
-	}
+	if (warden_start_origin_side(w, &trouble) < 0)
+		return fail(w, m, &trouble, e);
 	budgets_put_limit(&w->budgets, m->host, &limit);
 	out.RELAY = (struct msg_RELAY){
 		.conn = m->conn, .id = m->id, .host = m->host,
@@ -75,8 +78,8 @@ static int begin(struct warden *w, struct conn *c, const struct msg_OPEN *m,
 	/* It is for this alone: requests had a stream of their own. */
 	if (c->has_stream)
 		return err_kind(e, ERR_PROTO, "a relay behind a request");
-	if (exchange_send_stream(w, c, &edge_fd, e) < 0)
-		return -1;
+	if (exchange_send_stream(w, c, &edge_fd, &trouble) < 0)
+		return fail(w, m, &trouble, e);
 	helper_send(&w->dial, &out);
 	c->has_stream = true;
 	c->dispatched = true;

@@ -225,6 +225,8 @@ int warden_start_edge(struct warden *w, struct err *e)
 	auto_buf struct buf hints = buf_new(4096);
 	auto_fd int vault_fd = -1;
 
+	/* The command was started before: its limit stays. */
+	channel_raise_descriptors();
 	w->edge.channel.message = warden_on_edge;
 	w->edge.channel.closed = edge_closed;
 	if (helper_start(&w->edge, w->loop, e) < 0)

@@ -9,6 +9,7 @@
 
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include "own.h"
@@ -42,6 +43,16 @@ int channel_pair(int ret_fds[2], struct err *e)
 		       0, ret_fds) < 0)
 		return err_sys(e, "socketpair");
 	return 0;
+}
+
+void channel_raise_descriptors(void)
+{
+	struct rlimit files;
+
+	if (getrlimit(RLIMIT_NOFILE, &files) < 0)
+		return;
+	files.rlim_cur = files.rlim_max;
+	(void)setrlimit(RLIMIT_NOFILE, &files);
 }
 
 static void packet_free(struct packet *p)
@@ -112,7 +123,9 @@ static int send_now(int fd, struct sv bytes, const int *fds, unsigned n_fds)
 	} while (n < 0 && errno == EINTR);
 	if (n >= 0)
 		return 1;
-	return errno == EAGAIN || errno == ENOBUFS ? 0 : -1;
+	/* The last: so many descriptors of this user are on their way. */
+	return errno == EAGAIN || errno == ENOBUFS || errno == ETOOMANYREFS ?
+	       0 : -1;
 }
 
 static int enqueue(struct channel *c, struct sv bytes, const struct msg *m,
@@ -328,7 +341,11 @@ static int receive(struct channel *c, struct msg *m, size_t *ret_n,
 	if (n <= 0)
 		return -1;
 	take_fds(&h, m);
-	if (h.msg_flags & (MSG_TRUNC | MSG_CTRUNC))
+	/* Fewer descriptors than there are places for were left out because
+	 * there may be no more of them here: a fault of nobody's. */
+	m->is_short = h.msg_flags & MSG_CTRUNC && m->n_fds < WIRE_FDS_MAX;
+	if (h.msg_flags & MSG_TRUNC ||
+	    (h.msg_flags & MSG_CTRUNC && !m->is_short))
 		return err_kind(e, ERR_PROTO, "oversized message");
 	*ret_n = (size_t)n;
 	return 1;

@@ -41,6 +41,9 @@ struct channel {
 	void (*drained)(struct channel *c);	/* may be NULL */
 };
 
+/* As many descriptors as this process may have: those that messages carry are
+ * here until they are sent, and fewer are fewer connections. */
+void channel_raise_descriptors(void);
 /* Takes fd on success.  message and closed must be set. */
 must_check int channel_open(struct channel *c, struct loop *l, int fd,
 			    enum role self, enum role peer, enum phase phase,

@@ -240,6 +240,8 @@ struct msg {
 	unsigned n_fds;
 	/* Owned: closed after the handler returns, unless it sets one to -1. */
 	int fds[WIRE_FDS_MAX];
+	/* Received without descriptors that were sent, for want of room. */
+	bool is_short;
 	union { WIRE_MESSAGES(WIRE_UNION) };
 };
 #undef WIRE_UNION

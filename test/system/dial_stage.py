@@ -188,8 +188,8 @@ class Stream:
 class Dial:
     """The process; warden, resolve and vault are played by threads."""
 
-    def __init__(self, roots=None, vault=True):
-        self.process, self.warden = wire.start_helper("dial")
+    def __init__(self, roots=None, vault=True, hasty=False):
+        self.process, self.warden = wire.start_helper("dial", hasty=hasty)
         self.origins, self.refusals, self.values = {}, {}, {}
         self.done, self.redeemed, self.faults = queue.Queue(), [], []
         self.draws = queue.Queue()

@@ -2,15 +2,21 @@
 """Ways out and ways to wear it down that no other file tries, judged from
 outside the run."""
 import json
+import os
 import resource
 import signal
 import socket
+import subprocess
+import threading
 import time
 
 import pytest
 
 from conftest import IS_ROOT, PATIENCE, PROBE, eventually, needs_cell
+from dial_stage import (HOST as ORIGIN, OTHER, Dial, certificate,
+                        dial, echo, serve)  # noqa: F401
 from edge_alone import Edge, body_of, edge, place, respond  # noqa: F401
+from listener import Listener
 
 HOST = "api.example"
 GET = f"GET /v1/x HTTP/1.1\r\nHost: {HOST}\r\n\r\n"
@@ -120,6 +126,135 @@ def test_ten_thousand_idle_connections(place, every_descriptor):
     for s in idle:
         s.close()
     edge.close()
+
+
+def limit_descriptors(pid, most=None):
+    """Of a process that runs; None: no limit but the hard one.  root's helpers
+    are somebody else's, who may do that."""
+    with open(f"/proc/{pid}/status") as status:
+        uid = next(int(line.split()[1]) for line in status
+                   if line.startswith("Uid:"))
+    other = {} if uid == os.getuid() else {
+        "user": uid, "group": uid, "extra_groups": []}
+    if most is None:
+        most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    subprocess.run(["prlimit", "--pid", str(pid), f"--nofile={most}:"],
+                   check=True, **other)
+
+
+def limit_for_one_more(pid):
+    used = set(map(int, os.listdir(f"/proc/{pid}/fd")))
+    free = [n for n in range(len(used) + 2) if n not in used]
+    return free[1]
+
+
+def test_edge_without_descriptors_refuses_and_goes_on(edge):
+    """It believed that there are more, so nothing was held back."""
+    working, late = [edge.connect(HOST) for _ in range(2)]
+    for agent in working, late:
+        agent.send(GET)
+        request = edge.request()
+        if agent is working:
+            at_work, stream = request, edge.allow(request)
+            body_of(stream)
+    limit_descriptors(edge.process.pid, 0)
+    edge.allow(request)
+    answer = late.response()
+    assert answer.status == 502 and b"no descriptor left" in answer.body
+    assert b"no descriptor left" in edge.refused().reason
+    # What waits to be accepted costs no time, and gets its turn.
+    waits = [edge.connect(HOST, literal=False) for _ in range(3)]
+    for agent in waits:
+        agent.send(GET)
+    before = edge.cpu()
+    time.sleep(0.5)
+    assert edge.cpu() - before < 0.2
+    respond(stream, at_work, b"served", length=6)
+    assert working.response().body == b"served"
+    limit_descriptors(edge.process.pid)
+    seen = 0
+    while seen < len(waits):
+        message = edge.warden.receive()
+        if message.kind == "REQUEST":
+            edge.deny(message)
+            seen += 1
+    assert [agent.response().status for agent in waits] == [403] * 3
+
+
+def test_edge_without_descriptors_closes_what_is_idle(edge):
+    idle, *_ = [edge.connect(HOST) for _ in range(20)]
+    time.sleep(1.1)
+    address = edge.address(HOST)
+    limit_descriptors(edge.process.pid, 18)
+    agent = edge.connect(address, literal=True)
+    assert idle.is_closed()
+    agent.send(GET)
+    edge.deny(edge.request())
+    assert agent.response().status == 403
+
+
+def test_dial_without_descriptors_refuses_and_goes_on(dial, serve):
+    told = threading.Event()
+
+    def script(peer):
+        while True:
+            line, _ = peer.head()
+            if "slow" in line:
+                told.wait(20)
+            peer.ok(line.encode())
+
+    origin = serve(script)
+    working = dial.stream(origin).exchange(path="/slow").send_body()
+    waiting = dial.stream(origin)
+    assert waiting.get().whole
+    dial.outcome()
+    # Not even a stream gets there, or only one and no connection.
+    for spare in (0, 1) if IS_ROOT else (0,):    # who may see what is used
+        limit_descriptors(dial.process.pid, spare and limit_for_one_more(
+            dial.process.pid))
+        lost = dial.stream(origin).exchange()
+        response = lost.response()
+        assert response.status is None
+        assert bool(response.failure) == bool(spare)
+        assert dial.outcome().error.endswith(b"dial has no descriptor left")
+        lost.close()
+    told.set()
+    assert working.response().body == b"GET /slow HTTP/1.1"
+    assert dial.outcome().status == 200
+    limit_descriptors(dial.process.pid)
+    assert dial.stream(origin).get("/more").body == b"GET /more HTTP/1.1"
+
+
+class Deaf(Listener):
+    """Accepts, and no more."""
+
+    def serve(self, s):
+        while s.recv(4096):
+            pass
+
+
+@pytest.fixture
+def hasty_dial(authority):
+    helper = Dial(authority.pem, hasty=True)
+    yield helper
+    assert helper.stop() == 0
+
+
+def test_an_origin_that_says_nothing_is_given_up(hasty_dial, serve):
+    """In TLS after half a minute.  After it an answer may take any time, and
+    holds up nobody."""
+    dial, deaf = hasty_dial, Deaf(socket.create_server(("127.0.0.1", 0)))
+    silent = dial.stream(serve(lambda peer: (peer.head(), peer.fill())))
+    silent.exchange().send_body()
+    mute = dial.stream(deaf).exchange().send_body()
+    other = dial.stream(serve(echo))
+    assert other.get(host=OTHER).whole
+    assert dial.outcome().status == 200
+    assert mute.response().failure == (504, f"TLS to {ORIGIN} timed out")
+    assert dial.outcome().error == f"TLS to {ORIGIN} timed out".encode()
+    assert other.get(host=OTHER).whole
+    silent.close()
+    deaf.close()
 
 
 def test_resets_hurt_nobody(edge):

@@ -2,6 +2,7 @@
 /* Channels: order, descriptors, back-pressure, the end. */
 #include "channel.h"
 
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -18,6 +19,7 @@ struct peer {
 	unsigned stop_at;
 	const struct peer *before;	/* may be NULL */
 	unsigned seen_before;		/* its messages, when one came here */
+	bool was_short;
 };
 
 static struct loop *turning;
@@ -29,6 +31,7 @@ static int on_message(struct channel *c, struct msg *m, struct err *e)
 	p->messages++;
 	if (p->before)
 		p->seen_before = p->before->messages;
+	p->was_short = m->is_short;
 	if (m->kind == MSG_SOCKET) {
 		if (m->SOCKET.conn == 666)
 			return err_kind(e, ERR_PROTO, "no such thing");
@@ -177,6 +180,39 @@ static void test_channel_carries_a_descriptor(void)
 	CHECK(b.fd >= 0 && read(b.fd, &c, 1) == 1 && c == 'x');
 	(void)close(pipes[0]);
 	(void)close(pipes[1]);
+	close_fd(&b.fd);
+	channel_close(&a.channel);
+	channel_close(&b.channel);
+	loop_free(l);
+}
+
+static void test_channel_without_room_for_a_descriptor_says_so(void)
+{
+	struct err e;
+	struct loop *l = loop_new(&e);
+	struct peer a, b;
+	struct msg m = socket_msg(7);
+	struct rlimit before, none;
+
+	open_pair(l, &a, &b);
+	m.n_fds = 1;
+	m.fds[0] = 0;
+	CHECK(channel_send(&a.channel, &m, &e) == 0);
+	CHECK(getrlimit(RLIMIT_NOFILE, &before) == 0);
+	none = before;
+	none.rlim_cur = 0;
+	CHECK(setrlimit(RLIMIT_NOFILE, &none) == 0);
+	b.stop_at = 1;
+	CHECK(loop_run(l, &e) == 0);
+	CHECK(setrlimit(RLIMIT_NOFILE, &before) == 0);
+	CHECK_INT(b.last, 7);
+	CHECK_INT(b.fd, -1);
+	CHECK(b.was_short);
+	/* With room, it is as ever. */
+	CHECK(channel_send(&a.channel, &m, &e) == 0);
+	b.stop_at = 2;
+	CHECK(loop_run(l, &e) == 0);
+	CHECK(b.fd >= 0 && !b.was_short);
 	close_fd(&b.fd);
 	channel_close(&a.channel);
 	channel_close(&b.channel);
@@ -410,6 +446,7 @@ int main(void)
 {
 	RUN(test_channel_queues_what_the_kernel_does_not_take);
 	RUN(test_channel_carries_a_descriptor);
+	RUN(test_channel_without_room_for_a_descriptor_says_so);
 	RUN(test_channel_refused_message_ends_it_with_the_reason);
 	RUN(test_channel_that_gathers_sends_one_packet);
 	RUN(test_channel_whose_bytes_are_many_sends_more_packets);
