@@ -22,6 +22,7 @@
 #include "fault.h"
 #include "name.h"
 #include "own.h"
+#include "p256.h"
 
 enum {
 	HOUR = 3600,
@@ -31,7 +32,6 @@ enum {
 	SECURE_HEAP = 16384,
 	KEY_ID = 20,
 	CN_MAX = 64,		/* of RFC 5280, ub-common-name */
-	POINT = 65,		/* bytes of an uncompressed P-256 point */
 };
 
 struct authority {
@@ -57,17 +57,14 @@ static int set_key_id(X509 *x, unsigned char id[KEY_ID])
 	return 1;
 }
 
-/*
- * Sets the key from its point.  X509_set_pubkey() would start OpenSSL's
- * encoders and decoders for it, a fifth of the time that vault takes to be
- * ready, and bring more code near bytes from edge.
- */
-static int set_point(X509 *x, const unsigned char point[POINT])
+/* Sets the key from its point.  X509_set_pubkey() would also bring more code
+ * near bytes from edge. */
+static int set_point(X509 *x, const unsigned char point[P256_POINT])
 {
-	unsigned char *copy = OPENSSL_memdup(point, POINT);
+	unsigned char *copy = OPENSSL_memdup(point, P256_POINT);
 	int ok = copy && X509_PUBKEY_set0_param(
 		X509_get_X509_PUBKEY(x), OBJ_nid2obj(NID_X9_62_id_ecPublicKey),
-		V_ASN1_OBJECT, OBJ_nid2obj(NID_X9_62_prime256v1), copy, POINT);
+		V_ASN1_OBJECT, OBJ_nid2obj(NID_X9_62_prime256v1), copy, P256_POINT);
 
 	if (!ok)
 		OPENSSL_free(copy);
@@ -197,7 +194,7 @@ static int make_certificate(struct authority *a)
 {
 	X509 *x = a->certificate;
 	X509_NAME *subject = X509_get_subject_name(x);
-	unsigned char point[POINT];
+	unsigned char point[P256_POINT];
 	size_t n = 0;
 
 	return X509_set_version(x, X509_VERSION_3) &&
@@ -265,7 +262,7 @@ struct sv authority_pem(const struct authority *a)
 
 /* All of a leaf that does not depend on its name. */
 static int prepare_leaf(const struct authority *a, X509 *x,
-			const unsigned char point[POINT])
+			const unsigned char point[P256_POINT])
 {
 	X509_NAME *issuer = X509_get_subject_name(a->certificate);
 	unsigned char id[KEY_ID];
@@ -283,16 +280,12 @@ static int prepare_leaf(const struct authority *a, X509 *x,
 
 int authority_set_key(struct authority *a, struct sv spki, struct err *e)
 {
-	/* SubjectPublicKeyInfo of id-ecPublicKey, prime256v1, up to the point;
-	 * its first byte says that it is uncompressed. */
-	static const struct sv prefix = SV(
-		"\x30\x59\x30\x13\x06\x07\x2a\x86\x48\xce\x3d\x02\x01"
-		"\x06\x08\x2a\x86\x48\xce\x3d\x03\x01\x07\x03\x42\x00");
+	static const struct sv prefix = SV(P256_SPKI);
 	X509 *x;
 
 	if (a->leaf)
 		return err_kind(e, ERR_PROTO, "the leaf key is already set");
-	if (!sv_starts(spki, prefix) || spki.n != prefix.n + POINT ||
+	if (!sv_starts(spki, prefix) || spki.n != P256_SPKI_SIZE ||
 	    spki.p[prefix.n] != 4)
 		return err_kind(e, ERR_PROTO, "the leaf key is not P-256");
 	x = X509_new();

@@ -12,8 +12,9 @@
  */
 must_check int fault_start(struct err *e);
 /*
- * The same for a process that only signs: without the list of all algorithms
- * by their old names, a third of the whole start, which verifying needs.
+ * The same for a process that only signs, before any other call: without the
+ * list of all algorithms by their old names, a third of the whole start, which
+ * verifying needs; and without ciphers.
  */
 must_check int fault_start_signer(struct err *e);
 

@@ -13,12 +13,14 @@
  */
 #include "server.h"
 
+#include <openssl/core_names.h>
 #include <openssl/ec.h>
 #include <openssl/err.h>
 #include <time.h>
 
 #include "fault.h"
 #include "own.h"
+#include "p256.h"
 #include "tls_private.h"
 
 enum {
@@ -37,9 +39,8 @@ struct leaf {
 struct tls_server {
 	SSL_CTX *ctx;
 	EVP_PKEY *key;
-	unsigned char *spki;
-	size_t spki_n;
-	struct leaf leaf[SETS][WAYS];
+	unsigned char spki[P256_SPKI_SIZE];
+	struct leaf *sets[SETS];	/* of WAYS each, owned; NULL: empty */
 	unsigned char oldest[SETS];
 };
 
@@ -123,18 +124,25 @@ static int on_alpn(SSL *ssl, const unsigned char **ret, unsigned char *ret_n,
 	return SSL_TLSEXT_ERR_ALERT_FATAL;
 }
 
+static bool put_spki(const EVP_PKEY *key, unsigned char ret[P256_SPKI_SIZE])
+{
+	unsigned char *point = ret + P256_SPKI_SIZE - P256_POINT;
+	size_t n = 0;
+
+	memcpy(ret, P256_SPKI, P256_SPKI_SIZE - P256_POINT);
+	return EVP_PKEY_get_octet_string_param(key, OSSL_PKEY_PARAM_PUB_KEY,
+					       point, P256_POINT, &n) &&
+	       n == P256_POINT;
+}
+
 static int set_up(struct tls_server *s, struct err *e)
 {
-	int n;
-
 	s->ctx = SSL_CTX_new(TLS_server_method());
 	s->key = EVP_EC_gen("P-256");
 	if (!s->ctx || !s->key || !SSL_CTX_use_PrivateKey(s->ctx, s->key))
 		return fault_set(e, "make the leaf key");
-	n = i2d_PUBKEY(s->key, &s->spki);
-	if (n <= 0)
+	if (!put_spki(s->key, s->spki))
 		return fault_set(e, "encode the leaf key");
-	s->spki_n = (size_t)n;
 	if (tls_context_(s->ctx, e) < 0)
 		return -1;
 	SSL_CTX_set_options(s->ctx, SSL_OP_NO_TICKET |
@@ -178,16 +186,18 @@ void tls_server_free(struct tls_server *s)
 	if (!s)
 		return;
 	for (unsigned i = 0; i < SETS * WAYS; i++)
-		leaf_clear(&s->leaf[i / WAYS][i % WAYS]);
+		if (s->sets[i / WAYS])
+			leaf_clear(&s->sets[i / WAYS][i % WAYS]);
+	for (unsigned i = 0; i < SETS; i++)
+		free(s->sets[i]);
 	SSL_CTX_free(s->ctx);
 	EVP_PKEY_free(s->key);
-	OPENSSL_free(s->spki);
 	free(s);
 }
 
 struct sv tls_server_spki(const struct tls_server *s)
 {
-	return sv_of((const char *)s->spki, s->spki_n);
+	return sv_of((const char *)s->spki, sizeof s->spki);
 }
 
 struct tls *tls_server_accept(struct tls_server *s, int fd, struct err *e)
@@ -227,26 +237,31 @@ static unsigned set_of(struct sv name)
 
 static struct leaf *leaf_find(struct tls_server *s, struct sv name)
 {
-	struct leaf *set = s->leaf[set_of(name)];
+	struct leaf *set = s->sets[set_of(name)];
 
-	for (unsigned i = 0; i < WAYS; i++)
+	for (unsigned i = 0; set && i < WAYS; i++)
 		if (set[i].certificate &&
 		    sv_eq(name, sv_of(set[i].name, set[i].name_n)))
 			return &set[i];
 	return NULL;
 }
 
-/* The place for name: its own, a free one, or the set's oldest, emptied. */
+/* The place for name: its own, a free one, or the set's oldest, emptied.  NULL:
+ * no memory. */
 static struct leaf *leaf_place(struct tls_server *s, struct sv name)
 {
 	unsigned set = set_of(name);
 	struct leaf *l = leaf_find(s, name);
 
+	if (!s->sets[set])
+		s->sets[set] = calloc(WAYS, sizeof(**s->sets));
+	if (!s->sets[set])
+		return NULL;
 	for (unsigned i = 0; !l && i < WAYS; i++)
-		if (!s->leaf[set][i].certificate)
-			l = &s->leaf[set][i];
+		if (!s->sets[set][i].certificate)
+			l = &s->sets[set][i];
 	if (!l) {
-		l = &s->leaf[set][s->oldest[set]];
+		l = &s->sets[set][s->oldest[set]];
 		s->oldest[set] = (unsigned char)((s->oldest[set] + 1) % WAYS);
 	}
 	leaf_clear(l);
@@ -298,13 +313,13 @@ int tls_use_certificate(struct tls *t, struct sv name, struct sv der,
 				"the certificate is not for our key");
 	}
 	copy = malloc(name.n + 1);
-	if (!copy || use(t, x, e) < 0) {
+	l = copy ? leaf_place(t->server, name) : NULL;
+	if (!l || use(t, x, e) < 0) {
 		X509_free(x);
-		return copy ? -1 : err_sys(e, "keep the certificate");
+		return l ? -1 : err_sys(e, "keep the certificate");
 	}
 	if (name.n)
 		memcpy(copy, name.p, name.n);
-	l = leaf_place(t->server, name);
 	*l = (struct leaf){ .certificate = x, .expires = expiry(x),
 			    .name = steal_ptr(&copy), .name_n = name.n };
 	return 0;
