@@ -173,15 +173,15 @@ bool h2_origin_is_usable(const struct h2_origin *h)
 }
 
 /* Not between functions of its own, so that nobody holds what is freed. */
-static void check_finished(struct h2_origin *h)
+static void check_unused(struct h2_origin *h)
 {
 	unsigned used = 0;
 
 	reap(h);
 	for (struct h2_call *c = h->calls; c; c = c->next)
 		used += c->user != NULL;
-	if (!used && !h2_origin_is_usable(h))
-		h->finished(h->up);
+	if (!used)
+		h->unused(h->up);
 }
 
 /* Writing has ended the wait of others. */
@@ -199,7 +199,7 @@ static void run(struct h2_origin *h)
 	transmit(h);
 	h->running = false;
 	tell_later(h, NULL);
-	check_finished(h);
+	check_unused(h);
 }
 
 static void on_ready(struct upstream *u)
@@ -215,7 +215,9 @@ static void on_again(struct timer *t)
 
 void h2_origin_wake(struct h2_origin *h)
 {
-	loop_arm(h->loop, &h->again, 0);
+	/* Else it is done when all have had their turn. */
+	if (!h->running)
+		loop_arm(h->loop, &h->again, 0);
 }
 
 void h2_origin_poll(struct h2_origin *h)
@@ -226,7 +228,7 @@ void h2_origin_poll(struct h2_origin *h)
 }
 
 int h2_origin_start(struct upstream *u, struct loop *l,
-		    void (*finished)(struct upstream *u), struct err *e)
+		    void (*unused)(struct upstream *u), struct err *e)
 {
 	static const nghttp2_settings_entry settings[] = {
 		{ NGHTTP2_SETTINGS_HEADER_TABLE_SIZE, 0 },
@@ -247,7 +249,7 @@ int h2_origin_start(struct upstream *u, struct loop *l,
 	h->loop = l;
 	h->out = buf_new(OUT_MAX);
 	h->again.fired = on_again;
-	h->finished = finished;
+	h->unused = unused;
 	u->h2 = h;
 	u->ready = on_ready;
 	if (nghttp2_submit_settings(h->session, NGHTTP2_FLAG_NONE, settings,
@@ -390,8 +392,7 @@ void h2_call_consumed(struct h2_call *c, size_t n)
 	if (!c->closed && !c->h2->over)
 		(void)nghttp2_session_consume_stream(c->h2->session, c->id, n);
 	/* The origin waits to hear that it may send more. */
-	if (!c->h2->running)
-		h2_origin_wake(c->h2);
+	h2_origin_wake(c->h2);
 }
 
 void h2_call_leave(struct h2_call *c)
@@ -402,6 +403,5 @@ void h2_call_leave(struct h2_call *c)
 	if (!c->closed && !h->over)
 		(void)nghttp2_submit_rst_stream(h->session, NGHTTP2_FLAG_NONE,
 						c->id, NGHTTP2_CANCEL);
-	if (!h->running)
-		h2_origin_wake(h);
+	h2_origin_wake(h);
 }

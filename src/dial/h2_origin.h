@@ -62,13 +62,14 @@ struct h2_origin {
 	bool over;		/* the connection: nothing comes any more */
 	bool running;		/* within its events */
 	bool tainted;		/* something malformed came */
-	/* Once, when it is of no use to anybody any more; frees it. */
-	void (*finished)(struct upstream *u);
+	/* Nobody has a request in it; may free it.  Elsewhere it is not to be
+	 * freed while it is `running`. */
+	void (*unused)(struct upstream *u);
 };
 
 /* u is connected and has chosen HTTP/2: u->h2 and u->ready are the session's. */
 must_check int h2_origin_start(struct upstream *u, struct loop *l,
-			       void (*finished)(struct upstream *u),
+			       void (*unused)(struct upstream *u),
 			       struct err *e);
 /* For the upstream, which is closed: no `news`. */
 void h2_origin_free(struct h2_origin *h);

@@ -118,20 +118,23 @@ static void put_idle(struct upstream *u)
 	wake_turns();
 }
 
-/* The session is told from the loop when the last one has left it. */
+/* Idle, and then for whoever needs room, it is only when the session says so:
+ * it may be at work now, and telling this user of its end. */
 static void leave_h2(struct upstream *u)
 {
-	if (--u->users == 0 && h2_origin_is_usable(u->h2))
-		put_idle(u);
-	else
-		h2_origin_wake(u->h2);
+	u->users--;
+	h2_origin_wake(u->h2);
 	wake_turns();
 }
 
-static void on_finished(struct upstream *u)
+static void on_unused(struct upstream *u)
 {
-	if (u->users == 0)
+	if (u->users)
+		return;
+	if (!h2_origin_is_usable(u->h2))
 		destroy(u);
+	else if (!u->is_idle)
+		put_idle(u);
 }
 
 void pool_drop(struct upstream *u)
@@ -156,7 +159,7 @@ int pool_connected(struct upstream *u, struct err *e)
 	if (u->offers_h2)
 		u->origin->speaks_h1 = !is_h2;
 	wake_turns();
-	return is_h2 ? h2_origin_start(u, loop, on_finished, e) : 0;
+	return is_h2 ? h2_origin_start(u, loop, on_unused, e) : 0;
 }
 
 static struct upstream *make(struct origin *o, const struct share *s)

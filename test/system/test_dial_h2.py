@@ -344,6 +344,36 @@ def test_what_was_refused_is_asked_again(dial, serve_h2, refuse, method, body):
     assert dial.outcome().error == b""
 
 
+def test_what_was_refused_makes_room_for_itself(dial, serve, serve_h2):
+    """As many connections are open as may be: the one that refused it, and
+    takes nothing more, is the one that goes."""
+    release, arrived, refused = threading.Event(), queue.Queue(), []
+
+    def hold(peer):
+        peer.head()
+        arrived.put(1)
+        release.wait(20)
+        peer.send(GOOD)
+
+    def script(peer):
+        if refused:
+            answer(peer)
+        number, _ = peer.request()
+        refused.append(number)
+        peer.h2.update_settings({3: 0})
+        peer.reset(number, 7)
+        peer.until(lambda: False)
+
+    held, origin = serve(hold), serve_h2(script)
+    streams = [dial.stream(held).exchange().send_body() for _ in range(63)]
+    for _ in streams:
+        arrived.get(timeout=20)
+    assert dial.stream(origin).get("/again", h2=1).body == b"/again\n"
+    release.set()
+    assert [stream.response().body for stream in streams] == [b"good"] * 63
+    assert origin.connections == 2
+
+
 def test_what_was_refused_with_its_body_is_not(dial, serve_h2):
     def script(peer):
         number, request = peer.request()
