@@ -90,6 +90,20 @@ bool field_is_override(struct sv name)
 	return name_in(name, override, countof(override));
 }
 
+bool field_is_credential(struct sv name)
+{
+	/* Whatever is in one of them, some origin takes for who is asking. */
+	static const struct sv credential[] = {
+		SV("api-key"), SV("apikey"), SV("authorization"),
+		SV("deploy-token"), SV("job-token"), SV("private-token"),
+		SV("x-access-token"), SV("x-api-key"), SV("x-api-token"),
+		SV("x-auth-key"), SV("x-auth-token"), SV("x-authorization"),
+		SV("x-goog-api-key"), SV("x-token"), SV("x-vault-token"),
+	};
+
+	return name_in(name, credential, countof(credential));
+}
+
 bool field_is_protected(struct sv name)
 {
 	static const struct sv protected[] = {

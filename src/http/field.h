@@ -17,6 +17,8 @@ bool is_field_value(struct sv v);
 bool field_is_hop(struct sv name);
 /* Never forwarded and refused in a request: would replace the method. */
 bool field_is_override(struct sv name);
+/* Made for who is asking; not those that are for it and more, as Cookie. */
+bool field_is_credential(struct sv name);
 /* Never removed because a Connection field names it. */
 bool field_is_protected(struct sv name);
 /* May it be forwarded as a trailer: it does not frame, route or authenticate, and

@@ -69,7 +69,7 @@ struct credential_use {
 	/* A placeholder where it is not replaced: it stays one. */
 	const struct credential *strayed;
 	const char *where;	/* "query", "path", or "field" */
-	/* The agent's own value in a place that a secret owns. */
+	/* The agent's own value where a secret is for who is asking. */
 	const struct credential *usurped;
 	bool too_many;		/* more than EDITS_MAX: must be refused */
 };

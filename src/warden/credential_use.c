@@ -5,13 +5,16 @@
  * A secret owns one field of its host's requests.  There, over TLS, the
  * placeholder is replaced; in any other place, and at any other host, it stays
  * a placeholder, which is harmless, and is recorded as a violation.  A value
- * of the agent's own in that field would let it speak to an allowed host as
- * somebody else, so it is refused, or replaced where the rule says `add`.
+ * of the agent's own in that field, or in another that is for credentials, would
+ * let it speak to an allowed host as somebody else, so it is refused; that in
+ * the field itself is replaced where the rule says `add`.
  */
 #include "base64.h"
 #include "credential_set.h"
 #include "cur.h"
 #include "field.h"
+
+enum { SCHEME_MAX = 16 };
 
 static struct sv owned_field(const struct secret_rule *rule)
 {
@@ -34,14 +37,31 @@ static bool is_basic(const struct credential *c, struct sv value)
 	       sv_eq(sv_from(text, user.n + 1), credential_placeholder(c));
 }
 
-/* The form in which the field's value carries the placeholder, or 0. */
+/* "Bearer ", "token " and the like: one word, in which no credential has room. */
+static bool is_scheme(struct sv v)
+{
+	if (v.n < 2 || v.n > SCHEME_MAX + 1 || v.p[v.n - 1] != ' ')
+		return false;
+	for (size_t i = 0; i + 1 < v.n; i++)
+		if (!is_alpha(v.p[i]) && v.p[i] != '-')
+			return false;
+	return true;
+}
+
+/* The form in which the field's value carries the placeholder, or 0.  Beside it
+ * there is no room: an origin may take the first of two credentials. */
 static enum edit_form form_of(const struct credential *c, struct sv value)
 {
-	struct sv mark = credential_placeholder(c);
+	struct sv mark = credential_placeholder(c), front;
 
 	if (c->rule->form == SECRET_BASIC)
 		return is_basic(c, value) ? EDIT_BASIC : 0;
-	return sv_find_sv(value, mark) < value.n ? EDIT_REPLACE : 0;
+	if (!sv_ends(value, mark))
+		return 0;
+	front = sv_head(value, value.n - mark.n);
+	return front.n == 0 || is_scheme(front) ||
+	       (c->rule->form == SECRET_HEADER &&
+		sv_eq(front, c->rule->prefix)) ? EDIT_REPLACE : 0;
 }
 
 static void add_edit(struct credential_use *use, const struct credential *c,
@@ -70,7 +90,7 @@ static bool is_edited(const struct credential_use *use, struct sv field)
 {
 	for (size_t i = 0; i < use->n; i++)
 		if (use->edits[i].form != EDIT_MASK &&
-		    sv_eq(use->edits[i].field, field))
+		    field_is_alias(use->edits[i].field, field))
 			return true;
 	return false;
 }
@@ -94,34 +114,40 @@ static void swap(const struct credential_set *s, const struct question *q,
 	}
 }
 
-static bool carries(const struct http_request *r, struct sv field)
-{
-	for (size_t i = 0; i < r->fields.n; i++)
-		if (field_is_alias(r->fields.v[i].name, field))
-			return true;
-	return false;
-}
-
-/* ... then those that are added, and what would stand in their place ... */
+/* ... then those that are added ... */
 static void add(const struct credential_set *s, const struct question *q,
-		const struct http_request *r, struct credential_use *use)
+		struct credential_use *use)
 {
 	for (size_t i = 0; i < s->n; i++) {
 		const struct credential *c = &s->v[i];
-		struct sv field = owned_field(c->rule);
 
-		if (c->absent || !match_secret(c->rule, q) ||
-		    is_edited(use, field))
-			continue;
-		if (c->rule->add)
+		if (c->rule->add && !c->absent && match_secret(c->rule, q) &&
+		    !is_edited(use, owned_field(c->rule)))
 			add_edit(use, c, c->rule->form == SECRET_BASIC ?
 						 EDIT_ADD_BASIC : EDIT_ADD);
-		else if (carries(r, field))
-			use->usurped = c;
 	}
-	/* Another secret's addition may have replaced the value after all. */
-	if (use->usurped && is_edited(use, owned_field(use->usurped->rule)))
-		use->usurped = NULL;
+}
+
+/* ... and what the agent itself wrote, in their place or beside them: the origin
+ * may go by any of it. */
+static void find_usurped(const struct credential_set *s,
+			 const struct question *q, const struct http_request *r,
+			 struct credential_use *use)
+{
+	for (size_t i = 0; i < s->n; i++) {
+		const struct credential *c = &s->v[i];
+
+		if (c->absent || !match_secret(c->rule, q))
+			continue;
+		for (size_t k = 0; k < r->fields.n; k++) {
+			struct sv name = r->fields.v[k].name;
+
+			if (!is_edited(use, name) &&
+			    (field_is_credential(name) ||
+			     field_is_alias(name, owned_field(c->rule))))
+				use->usurped = c;
+		}
+	}
 }
 
 static bool is_used(const struct credential_use *use,
@@ -133,7 +159,7 @@ static bool is_used(const struct credential_use *use,
 	return false;
 }
 
-/* ... and the rest of what this origin has ever been told: it may have kept
+/* Beside those, the rest of what this origin has ever been told: it may have kept
  * a value, and hand it out in answer to a request that carries none. */
 static void mask(const struct credential_set *s, const struct question *q,
 		 struct credential_use *use)
@@ -196,7 +222,8 @@ void credential_set_use(const struct credential_set *s,
 		return;
 	if (q->tls) {
 		swap(s, q, r, ret);
-		add(s, q, r, ret);
+		add(s, q, ret);
+		find_usurped(s, q, r, ret);
 		mask(s, q, ret);
 	}
 	find_strays(s, r, ret);

@@ -183,11 +183,17 @@ def test_basic_form_swaps(stockade, net, api):
 
 
 def test_a_credential_of_the_clients_own_does_not_pass(stockade, net, api):
-    """An allowed host is no way out to somebody else's account."""
+    """An allowed host is no way out to somebody else's account, whatever the
+    field that its origin would go by."""
     result = stockade.sh(
-        "curl -sS -H 'Authorization: Bearer somebody-elses' "
-        "https://api.test/x", policy=net + ALLOW + SECRET, env=ENV)
+        "for field in 'Authorization: Bearer somebody-elses' "
+        "\"Authorization: Bearer somebody-elses $TOKEN\" "
+        "'X-Api-Key: somebody-elses'; do "
+        "curl -sS -H \"$field\" https://api.test/x; done; "
+        f"curl -sS {BEARER} https://api.test/good",
+        policy=net + ALLOW + SECRET, env=ENV)
     assert not api.saw("somebody-elses"), result
+    assert [r.target for r in api.requests] == ["/good"], result
 
 
 def test_only_the_named_path_gets_it(stockade, net, api):

@@ -141,6 +141,53 @@ static void test_use_own_value_in_the_secrets_field_is_usurped(void)
 	CHECK(!u.usurped && swaps(&u) == 0);
 }
 
+/* An origin that takes the first word behind the scheme, or any other field,
+ * would take the agent's. */
+static void test_use_own_value_beside_the_secrets_is_usurped(void)
+{
+	static const struct { const char *front, *behind; bool good; } rows[] = {
+		{ "Bearer ", "", true },
+		{ "token ", "", true },
+		{ "", "", true },
+		{ "Bearer mine ", "", false },
+		{ "Bearer mine,", "", false },
+		{ "Bearer mine, Bearer ", "", false },
+		{ "Bearer  ", "", false },
+		{ "mine", "", false },
+		{ "sk-live-1 ", "", false },
+		{ "abcdefghijklmnopq ", "", false },
+		{ "Bearer ", " mine", false },
+		{ "Bearer ", ",mine", false },
+	};
+	static const char *const other[] = { "x-api-key", "x_auth_token",
+					     "private-token" };
+	struct credential_use u;
+
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		auto_buf struct buf value = buf_new(200);
+
+		set_up(SECRET_BEARER, false);
+		bearer_with(sv_str(rows[i].front), &value);
+		buf_puts(&value, rows[i].behind);
+		use(SV("authorization"), buf_sv(&value), "api.test", "/v1/x",
+		    true, &u);
+		CHECK_INT(swaps(&u), rows[i].good);
+		CHECK((u.usurped == NULL) == rows[i].good);
+	}
+	for (size_t i = 0; i < sizeof other / sizeof other[0]; i++) {
+		set_up(SECRET_BEARER, i == 0);
+		use(sv_str(other[i]), SV("mine"), "api.test", "/v1/x", true,
+		    &u);
+		CHECK(u.usurped == &set.v[0]);
+		use(sv_str(other[i]), SV("mine"), "api.test", "/v2/x", true,
+		    &u);
+		CHECK(!u.usurped);
+	}
+	set_up(SECRET_BEARER, false);
+	use(SV("cookie"), SV("a=b"), "api.test", "/v1/x", true, &u);
+	CHECK(!u.usurped);
+}
+
 static void test_use_add_replaces_and_fills(void)
 {
 	struct credential_use u;
@@ -224,6 +271,7 @@ int main(void)
 	RUN(test_use_placeholder_anywhere_else_is_a_stray);
 	RUN(test_use_placeholder_in_path_or_query_is_a_stray);
 	RUN(test_use_own_value_in_the_secrets_field_is_usurped);
+	RUN(test_use_own_value_beside_the_secrets_is_usurped);
 	RUN(test_use_add_replaces_and_fills);
 	RUN(test_use_basic_wants_the_rules_user);
 	RUN(test_use_masks_wherever_the_origin_knows_the_value);
