@@ -62,9 +62,9 @@ static const char *fields_check(const struct http_fields *f)
 		if (field_is_override(field->name))
 			return "a field would override the method, the host or "
 			       "the path";
-		if (field_is_protected(field->name) &&
-		    sv_find(field->name, '_') < field->name.n)
-			return "a field name has an underscore for a hyphen";
+		if (field_is_misspelt(field->name))
+			return "a field name has another character for a "
+			       "hyphen";
 		if (!is_single(field->name))
 			continue;
 		for (size_t k = 0; k < i; k++)

@@ -37,16 +37,29 @@ bool is_field_value(struct sv v)
 	return sv_trim(v).n == v.n;
 }
 
+/* To those who make a variable of a name. */
+static bool is_separator(char c)
+{
+	return !is_alpha(c) && !is_digit(c);
+}
+
 bool field_is_alias(struct sv a, struct sv b)
 {
 	if (a.n != b.n)
 		return false;
 	for (size_t i = 0; i < a.n; i++)
 		if (a.p[i] != b.p[i] &&
-		    !((a.p[i] == '_' || a.p[i] == '-') &&
-		      (b.p[i] == '_' || b.p[i] == '-')))
+		    !(is_separator(a.p[i]) && is_separator(b.p[i])))
 			return false;
 	return true;
+}
+
+bool field_is_misspelt(struct sv name)
+{
+	for (size_t i = 0; i < name.n; i++)
+		if (is_separator(name.p[i]) && name.p[i] != '-')
+			return field_is_hop(name) || field_is_protected(name);
+	return false;
 }
 
 static bool name_in(struct sv name, const struct sv *list, size_t n)

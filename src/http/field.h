@@ -25,8 +25,11 @@ bool field_is_protected(struct sv name);
  * says nothing of what the body is. */
 bool field_is_trailer(struct sv name);
 /* Would somebody take one for the other?  A gateway in front of an origin, or
- * its interface, reads "private_token" and "private-token" as one name. */
+ * its interface, reads "private_token", "private.token" and "private-token" as
+ * one name. */
 bool field_is_alias(struct sv a, struct sv b);
+/* An alias of one that is hop or protected, and not that name itself. */
+bool field_is_misspelt(struct sv name);
 
 /* The next element of a comma-separated list, trimmed, or false at its end;
  * empty elements are skipped. */

@@ -187,11 +187,9 @@ int h1_framing_take(struct http_fields *f, struct h1_framing *ret,
 
 		/* "content_length" and the like: one variable with the other
 		 * to an origin behind a gateway interface. */
-		if (sv_find(field->name, '_') < field->name.n &&
-		    (field_is_hop(field->name) ||
-		     field_is_protected(field->name)))
-			return h1_refuse(why, 400, "a field name has an "
-					 "underscore for a hyphen");
+		if (field_is_misspelt(field->name))
+			return h1_refuse(why, 400, "a field name has another "
+					 "character for a hyphen");
 		if (field_is_hop(field->name) &&
 		    hop_take(field, &framing, why) < 0)
 			return -1;

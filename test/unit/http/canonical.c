@@ -99,7 +99,8 @@ static void test_request_field_that_may_not_be_is_seen(void)
 		{ SV("x-http-method-override"), SV("GET") },
 		{ SV("x-original-url"), SV("/") },
 		{ SV("authorization"), SV("a second one") },
-		{ SV("x_api_key"), SV("k") },
+		{ SV("x_api_key"), SV("k") }, { SV("content.type"), SV("a") },
+		{ SV("x.http.method.override"), SV("GET") },
 	};
 
 	for (size_t i = 0; i < countof(bad); i++) {

@@ -33,7 +33,7 @@ static void test_values_have_no_controls_and_no_outer_blanks(void)
 	CHECK(!is_field_value(SV("a\x1b")));
 }
 
-static void test_underscores_count_as_hyphens_where_it_matters(void)
+static void test_other_separators_count_as_hyphens_where_it_matters(void)
 {
 	CHECK(field_is_hop(SV("transfer-encoding")));
 	CHECK(field_is_hop(SV("transfer_encoding")));
@@ -44,7 +44,14 @@ static void test_underscores_count_as_hyphens_where_it_matters(void)
 	CHECK(!field_is_protected(SV("x-hop")));
 	CHECK(field_is_alias(SV("x_api-key"), SV("x-api_key")));
 	CHECK(!field_is_alias(SV("x-api-key"), SV("x-api-keys")));
-	CHECK(!field_is_alias(SV("x-api-key"), SV("x.api-key")));
+	CHECK(field_is_alias(SV("x-api-key"), SV("x.api~key")));
+	CHECK(!field_is_alias(SV("x-api-key"), SV("xaapi-key")));
+	CHECK(!field_is_alias(SV("x-api-key"), SV("x1api-key")));
+	CHECK(field_is_override(SV("x.http!method'override")));
+	CHECK(field_is_misspelt(SV("content.length")));
+	CHECK(field_is_misspelt(SV("x_api-key")));
+	CHECK(!field_is_misspelt(SV("x-api-key")));
+	CHECK(!field_is_misspelt(SV("x.other_one")));
 }
 
 static void test_list_elements_are_trimmed_and_empty_ones_skipped(void)
@@ -77,7 +84,7 @@ int main(void)
 {
 	RUN(test_names_are_lower_case_tokens);
 	RUN(test_values_have_no_controls_and_no_outer_blanks);
-	RUN(test_underscores_count_as_hyphens_where_it_matters);
+	RUN(test_other_separators_count_as_hyphens_where_it_matters);
 	RUN(test_list_elements_are_trimmed_and_empty_ones_skipped);
 	RUN(test_first_field_of_a_name_is_found);
 	return tap_done();

@@ -159,7 +159,7 @@ static void test_use_own_value_beside_the_secrets_is_usurped(void)
 		{ "Bearer ", " mine", false },
 		{ "Bearer ", ",mine", false },
 	};
-	static const char *const other[] = { "x-api-key", "x_auth_token",
+	static const char *const other[] = { "x-api-key", "x_auth.token",
 					     "private-token" };
 	struct credential_use u;
 
