@@ -128,6 +128,15 @@ static void add(const struct credential_set *s, const struct question *q,
 	}
 }
 
+/* Nothing but a placeholder, of whichever secret: it is nobody's credential. */
+static bool is_blank(const struct credential_set *s, struct sv value)
+{
+	for (size_t i = 0; i < s->n; i++)
+		if (form_of(&s->v[i], value))
+			return true;
+	return false;
+}
+
 /* ... and what the agent itself wrote, in their place or beside them: the origin
  * may go by any of it. */
 static void find_usurped(const struct credential_set *s,
@@ -140,11 +149,13 @@ static void find_usurped(const struct credential_set *s,
 		if (c->absent || !match_secret(c->rule, q))
 			continue;
 		for (size_t k = 0; k < r->fields.n; k++) {
-			struct sv name = r->fields.v[k].name;
+			const struct http_field *f = &r->fields.v[k];
 
-			if (!is_edited(use, name) &&
-			    (field_is_credential(name) ||
-			     field_is_alias(name, owned_field(c->rule))))
+			if (is_edited(use, f->name))
+				continue;
+			if (field_is_alias(f->name, owned_field(c->rule)) ||
+			    (field_is_credential(f->name) &&
+			     !is_blank(s, f->value)))
 				use->usurped = c;
 		}
 	}

@@ -186,6 +186,9 @@ static void test_use_own_value_beside_the_secrets_is_usurped(void)
 	set_up(SECRET_BEARER, false);
 	use(SV("cookie"), SV("a=b"), "api.test", "/v1/x", true, &u);
 	CHECK(!u.usurped);
+	/* Some clients send one key in two fields. */
+	use(SV("x-api-key"), mark(), "api.test", "/v1/x", true, &u);
+	CHECK(!u.usurped && u.strayed && swaps(&u) == 0);
 }
 
 static void test_use_add_replaces_and_fills(void)
