@@ -7,11 +7,11 @@
 #include "policy_verbs.h"
 #include "query.h"
 #include "statement.h"
-#include "urlpattern.h"
 
-/* The path's readings: as it is written, and with %2F as a separator. */
+/* The path's readings: as it is written, and with %2F as a separator.  Those without
+ * parameters are requests of their own. */
 struct readings {
-	struct sv other;	/* .p NULL: there is one only */
+	struct sv other;	/* .p NULL: there is none such */
 	char text[URLPATTERN_PATH_MAX];
 };
 
@@ -66,10 +66,22 @@ static bool is_met(const struct rule *r, unsigned differs)
 
 static unsigned differs_of(const struct rule *r, const struct question *q)
 {
+	struct bare_reading bare[BARE_READINGS];
+	size_t n = match_bare_readings(q, bare);
 	struct readings readings;
+	unsigned differs, without;
 
 	find_readings(q, &readings);
-	return match_difference(r, q, readings.other);
+	differs = match_difference(r, q, readings.other);
+	for (size_t i = 0; i < n; i++) {
+		find_readings(&bare[i].q, &readings);
+		without = match_difference(r, &bare[i].q, readings.other);
+		if (r->effect == VERDICT_ALLOW)
+			differs |= without;
+		else if (is_met(r, without))
+			differs = without;
+	}
+	return differs;
 }
 
 static void put_request(const struct question *q, struct buf *out)
@@ -120,6 +132,8 @@ static void put_differences(const struct rule *r, const struct question *q,
 void explain_put(const struct policy *p, const struct question *q,
 		 struct buf *out)
 {
+	struct bare_reading bare[BARE_READINGS];
+	size_t n = match_bare_readings(q, bare);
 	const char *doubt = query_doubt(q);
 	struct readings readings;
 
@@ -130,6 +144,10 @@ void explain_put(const struct policy *p, const struct question *q,
 		buf_puts(out, "\n     path also read as: ");
 		buf_put_visible(out, readings.other);
 	}
+	for (size_t i = 0; i < n; i++) {
+		buf_puts(out, "\n     path also read as: ");
+		buf_put_visible(out, bare[i].q.path);
+	}
 	if (doubt)
 		buf_printf(out, "\n     query read in several ways: %s", doubt);
 	buf_puts(out, "\n     rules of this host:");
@@ -139,8 +157,7 @@ void explain_put(const struct policy *p, const struct question *q,
 		if (!is_of_host(r, q))
 			continue;
 		put_rule(r, out);
-		put_differences(r, q, match_difference(r, q, readings.other),
-				out);
+		put_differences(r, q, differs_of(r, q), out);
 	}
 	buf_putc(out, '\n');
 }
@@ -181,6 +198,8 @@ void explain_put_json(const struct policy *p, const struct question *q,
 		      struct json *j)
 {
 	auto_buf struct buf request = buf_new(HTTP_HEAD_MAX);
+	struct bare_reading bare[BARE_READINGS];
+	size_t n = match_bare_readings(q, bare);
 	const char *doubt = query_doubt(q);
 	struct readings readings;
 
@@ -192,6 +211,8 @@ void explain_put_json(const struct policy *p, const struct question *q,
 	json_sv(j, q->path);
 	if (readings.other.p)
 		json_sv(j, readings.other);
+	for (size_t i = 0; i < n; i++)
+		json_sv(j, bare[i].q.path);
 	json_close(j, ']');
 	if (doubt)
 		json_put_str(j, "query_doubt", doubt);
@@ -200,8 +221,7 @@ void explain_put_json(const struct policy *p, const struct question *q,
 	for (size_t i = 0; i < p->rules_n; i++)
 		if (is_of_host(&p->rules[i], q))
 			put_differences_json(&p->rules[i], q,
-				match_difference(&p->rules[i], q,
-						 readings.other), j);
+					     differs_of(&p->rules[i], q), j);
 	json_close(j, ']');
 }
 

@@ -7,13 +7,16 @@
  * deny or ask in either reading counts, and an allow must be found in both.
  * A rule that is itself written with %2F names one such path, and speaks for
  * both of its readings.
+ *
+ * So it is with what is behind a `;` in a segment: some servers take it for
+ * parameters and look for the path without it.  The request is decided again
+ * without, and the strictest decision holds.
  */
 #include "match.h"
 
 #include "explanation.h"
 #include "hostpattern.h"
 #include "query.h"
-#include "urlpattern.h"
 
 bool match_host(struct sv pattern, struct sv host)
 {
@@ -28,9 +31,15 @@ bool match_host(struct sv pattern, struct sv host)
 
 /* Segment by segment: `*` one segment, `**` any number.  An encoded slash (%2F)
  * in path is inside its segment here; match_request() tries both. */
-static bool match_path(struct sv pattern, struct sv path)
+static bool match_path(const struct question *q, struct sv pattern,
+		       struct sv path)
 {
-	return urlpattern_match(pattern, path);
+	char out[URLPATTERN_PATH_MAX];
+	struct sv bare = { 0 };
+
+	if (q->bare && pattern.n <= sizeof out)
+		bare = urlpattern_bare(pattern, out);
+	return urlpattern_match(bare.p ? bare : pattern, path);
 }
 
 static bool match_method(const struct rule *r, struct sv method)
@@ -91,11 +100,11 @@ static bool match_rest(const struct rule *r, const struct question *q)
 }
 
 /* The other reading against a pattern, which may have another reading too. */
-static bool match_other(struct sv path, struct sv path_other,
-			struct sv question_other)
+static bool match_other(const struct question *q, struct sv path,
+			struct sv path_other, struct sv question_other)
 {
-	return match_path(path, question_other) ||
-	       (path_other.p && match_path(path_other, question_other));
+	return match_path(q, path, question_other) ||
+	       (path_other.p && match_path(q, path_other, question_other));
 }
 
 /* The first rule of that effect for each reading; NULL where there is none. */
@@ -109,10 +118,10 @@ static void find_rules(const struct policy *p, enum verdict effect,
 
 		if (r->effect != effect || !match_rest(r, q))
 			continue;
-		if (!ret[0] && match_path(r->path, q->path))
+		if (!ret[0] && match_path(q, r->path, q->path))
 			ret[0] = r;
 		if (!ret[1] && other.p &&
-		    match_other(r->path, r->path_other, other))
+		    match_other(q, r->path, r->path_other, other))
 			ret[1] = r;
 	}
 }
@@ -132,9 +141,9 @@ unsigned match_difference(const struct rule *r, const struct question *q,
 		differs |= MATCH_PUBLIC;
 	if (!match_query(r, q))
 		differs |= MATCH_QUERY;
-	if (!match_path(r->path, q->path))
+	if (!match_path(q, r->path, q->path))
 		differs |= MATCH_PATH;
-	if (other.p && !match_other(r->path, r->path_other, other))
+	if (other.p && !match_other(q, r->path, r->path_other, other))
 		differs |= MATCH_PATH_OTHER;
 	return differs;
 }
@@ -147,8 +156,8 @@ static bool is_unambiguous(const struct question *q, struct sv other)
 	       (!other.p || urlpattern_is_clean(other));
 }
 
-static void decide(const struct policy *p, const struct question *q,
-		   struct sv other, struct answer *ret)
+static void find_answer(const struct policy *p, const struct question *q,
+			struct sv other, struct answer *ret)
 {
 	const struct rule *found[2];
 
@@ -170,22 +179,64 @@ static void decide(const struct policy *p, const struct question *q,
 	}
 }
 
+/* false: the path has more readings than that. */
+static bool decide(const struct policy *p, const struct question *q,
+		   struct answer *ret)
+{
+	char out[URLPATTERN_PATH_MAX];
+	struct sv other = urlpattern_other_reading(q->path, out);
+
+	*ret = (struct answer){ .verdict = VERDICT_DENY };
+	if (!is_unambiguous(q, other))
+		return false;
+	find_answer(p, q, other, ret);
+	return true;
+}
+
+size_t match_bare_readings(const struct question *q,
+			   struct bare_reading ret[BARE_READINGS])
+{
+	char out[URLPATTERN_PATH_MAX];
+	struct sv paths[BARE_READINGS] = { q->path };
+	size_t n = 0;
+
+	if (q->path.n > sizeof out)
+		return 0;
+	/* Some look for slashes first: then parameters end there. */
+	paths[1] = urlpattern_other_reading(q->path, out);
+	for (size_t i = 0; i < BARE_READINGS; i++) {
+		struct bare_reading *r = &ret[n];
+
+		r->q = *q;
+		r->q.bare = true;
+		r->q.path = urlpattern_bare(paths[i], r->text);
+		n += r->q.path.p != NULL;
+	}
+	return n;
+}
+
 int match_request(const struct policy *p, const struct question *q,
 		  struct arena *a, struct answer *ret, struct err *e)
 {
-	char out[URLPATTERN_PATH_MAX];
-	struct sv other;
+	struct bare_reading bare[BARE_READINGS];
+	size_t n = match_bare_readings(q, bare);
+	struct answer next;
 	bool clear;
 
 	*ret = (struct answer){ .verdict = VERDICT_DENY };
-	if (q->path.n > sizeof out) {
+	if (q->path.n > URLPATTERN_PATH_MAX) {
 		ret->reason = SV("the path is too long");
 		return 0;
 	}
-	other = urlpattern_other_reading(q->path, out);
-	clear = is_unambiguous(q, other);
-	if (clear)
-		decide(p, q, other, ret);
+	clear = decide(p, q, ret);
+	for (size_t i = 0; clear && i < n; i++) {
+		clear = decide(p, &bare[i].q, &next);
+		if (clear && next.verdict >= ret->verdict)
+			continue;
+		/* What is said of it is about the reading that decides. */
+		*ret = next;
+		q = &bare[i].q;
+	}
 	if (explanation_put(p, q, clear, a, ret) < 0) {
 		*ret = (struct answer){ .verdict = VERDICT_DENY };
 		return err_kind(e, ERR_LIMIT, "explain the decision: no memory");
@@ -209,25 +260,37 @@ bool match_secret_origin(const struct secret_rule *s,
 	return false;
 }
 
-bool match_secret(const struct secret_rule *s, const struct question *q)
+static bool is_in_scope(const struct secret_rule *s, const struct question *q)
 {
 	char out[URLPATTERN_PATH_MAX];
-	struct sv other;
+	struct sv other = urlpattern_other_reading(q->path, out);
 
-	if (!q->tls || q->path.n > sizeof out)
-		return false;
-	other = urlpattern_other_reading(q->path, out);
 	if (!is_unambiguous(q, other))
 		return false;
 	for (size_t i = 0; i < s->scopes_n; i++) {
 		const struct secret_scope *scope = &s->scopes[i];
 
-		if (is_origin(scope, q) && match_path(scope->path, q->path) &&
+		if (is_origin(scope, q) &&
+		    match_path(q, scope->path, q->path) &&
 		    (!other.p ||
-		     match_other(scope->path, scope->path_other, other)))
+		     match_other(q, scope->path, scope->path_other, other)))
 			return true;
 	}
 	return false;
+}
+
+bool match_secret(const struct secret_rule *s, const struct question *q)
+{
+	struct bare_reading bare[BARE_READINGS];
+	size_t n;
+
+	if (!q->tls || q->path.n > URLPATTERN_PATH_MAX || !is_in_scope(s, q))
+		return false;
+	n = match_bare_readings(q, bare);
+	for (size_t i = 0; i < n; i++)
+		if (!is_in_scope(s, &bare[i].q))
+			return false;
+	return true;
 }
 
 const struct reach *match_reach(const struct policy *p, struct sv host,

@@ -4,11 +4,14 @@
 #define POLICY_MATCH_H
 
 #include "policy.h"
+#include "urlpattern.h"
 
 struct question {
 	bool tls;
 	struct sv method, host, path, query;	/* canonical, see request.h */
 	bool has_query;
+	bool bare;		/* of path, and of rules' paths, what is behind a
+				   `;` is left out: urlpattern_bare() */
 	uint16_t port;
 };
 
@@ -38,6 +41,17 @@ enum match_part {
  * allow fits each reading by itself: another may fit the other one. */
 unsigned match_difference(const struct rule *r, const struct question *q,
 			  struct sv other);
+
+/* The same request without parameters in its path, which may be taken out before
+ * or after %2F is decoded. */
+enum { BARE_READINGS = 2 };
+struct bare_reading {
+	struct question q;
+	char text[URLPATTERN_PATH_MAX];	/* of q.path */
+};
+/* How many there are; none without parameters. */
+size_t match_bare_readings(const struct question *q,
+			   struct bare_reading ret[BARE_READINGS]);
 
 /* Is the secret's value for this request (TLS, host, port and path)? */
 bool match_secret(const struct secret_rule *s, const struct question *q);

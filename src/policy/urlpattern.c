@@ -221,3 +221,19 @@ struct sv urlpattern_other_reading(struct sv v, char *out)
 	}
 	return sv_of(out, n);
 }
+
+struct sv urlpattern_bare(struct sv v, char *out)
+{
+	bool in_parameters = false, any = false;
+	size_t n = 0;
+
+	for (size_t i = 0; i < v.n; i++) {
+		if (v.p[i] == '/')
+			in_parameters = false;
+		else if (v.p[i] == ';' || sv_starts(sv_from(v, i), SV("%3B")))
+			in_parameters = any = true;
+		if (!in_parameters)
+			out[n++] = v.p[i];
+	}
+	return any ? sv_of(out, n) : (struct sv){ 0 };
+}

@@ -30,4 +30,11 @@ bool urlpattern_match(struct sv pattern, struct sv path);
  */
 struct sv urlpattern_other_reading(struct sv v, char *out);
 
+/*
+ * A path or a pattern as servers read it that take what is behind a `;` in a
+ * segment for parameters.  Writes and returns as above; .p is NULL when there are
+ * none in v.
+ */
+struct sv urlpattern_bare(struct sv v, char *out);
+
 #endif

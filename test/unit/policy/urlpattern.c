@@ -75,11 +75,22 @@ static void test_urlpattern_match_time_is_bounded(void)
 	CHECK(urlpattern_match(sv_of(pattern, 2999), sv_of(path, 4000)));
 }
 
+static void test_urlpattern_bare_is_without_parameters(void)
+{
+	char out[64];
+
+	CHECK(!urlpattern_bare(SV("/a/b"), out).p);
+	CHECK_SV(urlpattern_bare(SV("/a;x=1/b;/c"), out), "/a/b/c");
+	CHECK_SV(urlpattern_bare(SV("/a%3Bx%2Fy/b%3A"), out), "/a/b%3A");
+	CHECK_SV(urlpattern_bare(SV("/;"), out), "/");
+}
+
 int main(void)
 {
 	RUN(test_urlpattern_canonical_is_idempotent);
 	RUN(test_urlpattern_canonical_refuses);
 	RUN(test_urlpattern_other_reading_only_with_an_encoded_slash);
+	RUN(test_urlpattern_bare_is_without_parameters);
 	RUN(test_urlpattern_is_clean_table);
 	RUN(test_urlpattern_match_time_is_bounded);
 	return tap_done();
