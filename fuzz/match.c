@@ -82,6 +82,47 @@ static bool naive_host(struct sv pattern, struct sv host)
 	return sv_eq(pattern, host);
 }
 
+/* Without what is behind a `;`; in memory of the caller. */
+static struct sv naive_bare(struct sv v, char *out)
+{
+	size_t n = 0;
+
+	for (bool keep = true; v.n; v = sv_from(v, 1)) {
+		keep = v.p[0] == '/' ||
+		       (keep && v.p[0] != ';' && !sv_starts(v, SV("%3B")));
+		if (keep)
+			out[n++] = v.p[0];
+	}
+	return sv_of(out, n);
+}
+
+static struct sv naive_other(struct sv path, char *out)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < path.n; i++) {
+		if (sv_starts(sv_from(path, i), SV("%2F"))) {
+			out[n++] = '/';
+			i += 2;
+		} else {
+			out[n++] = path.p[i];
+		}
+	}
+	return sv_of(out, n);
+}
+
+static bool naive_fits(struct sv pattern, struct sv path, bool bare)
+{
+	char out[PATH_CAP], more[PATH_CAP];
+
+	if (bare)
+		pattern = naive_bare(pattern, out);
+	return naive_path(sv_from(pattern, 1), false, sv_from(path, 1),
+			  false) ||
+	       (bare && naive_path(sv_from(naive_other(pattern, more), 1),
+				   false, sv_from(path, 1), false));
+}
+
 static bool naive_rule(const struct rule *r, const struct question *q,
 		       struct sv path, bool other)
 {
@@ -105,11 +146,9 @@ static bool naive_rule(const struct rule *r, const struct question *q,
 	      query_difference(r->query, q->query) != NULL :
 	      !query_may_have(r->query, q->query))))
 		return false;
-	matched = naive_path(sv_from(r->path, 1), false, sv_from(path, 1),
-			     false);
-	if (!matched && other && r->path_other.p)
-		matched = naive_path(sv_from(r->path_other, 1), false,
-				     sv_from(path, 1), false);
+	matched = naive_fits(r->path, path, q->bare);
+	if (!matched && (other || q->bare) && r->path_other.p)
+		matched = naive_fits(r->path_other, path, q->bare);
 	return matched;
 }
 
@@ -139,33 +178,48 @@ static bool naive_clean(struct sv path)
 	return !bad;
 }
 
-static enum verdict naive(const struct policy *p, const struct question *q)
+enum rank { UNCLEAR, DENIED, ASKED, NOTHING, ALLOWED };
+
+static enum rank naive_once(const struct policy *p, const struct question *q)
 {
 	char out[PATH_CAP];
-	size_t n = 0;
-	struct sv other;
-	bool two;
+	struct sv other = naive_other(q->path, out);
+	bool two = other.n < q->path.n;
 
-	for (size_t i = 0; i < q->path.n; i++) {
-		if (sv_starts(sv_from(q->path, i), SV("%2F"))) {
-			out[n++] = '/';
-			i += 2;
-		} else {
-			out[n++] = q->path.p[i];
-		}
-	}
-	other = sv_of(out, n);
-	two = n < q->path.n;
 	if (!naive_clean(q->path) || !naive_clean(other))
-		return VERDICT_DENY;
+		return UNCLEAR;
 	for (int effect = VERDICT_DENY; effect < VERDICT_ALLOW; effect++)
 		if (naive_any(p, (enum verdict)effect, q, q->path, false) ||
 		    (two && naive_any(p, (enum verdict)effect, q, other, true)))
-			return (enum verdict)effect;
+			return effect == VERDICT_DENY ? DENIED : ASKED;
 	if (naive_any(p, VERDICT_ALLOW, q, q->path, false) &&
 	    (!two || naive_any(p, VERDICT_ALLOW, q, other, true)))
-		return VERDICT_ALLOW;
-	return VERDICT_DENY;
+		return ALLOWED;
+	return NOTHING;
+}
+
+/* The strictest of all readings. */
+static enum verdict naive(const struct policy *p, const struct question *q)
+{
+	char decoded[PATH_CAP], out[2][PATH_CAP];
+	struct sv other = naive_other(q->path, decoded);
+	struct question bare[2] = { *q, *q };
+	enum rank least = naive_once(p, q);
+
+	bare[0].path = naive_bare(q->path, out[0]);
+	bare[1].path = naive_bare(other, out[1]);
+	for (size_t i = 0; i < 2; i++) {
+		enum rank next;
+
+		if (bare[i].path.n == (i ? other.n : q->path.n))
+			continue;
+		bare[i].bare = true;
+		next = naive_once(p, &bare[i]);
+		if (next < least)
+			least = next;
+	}
+	return least == ALLOWED ? VERDICT_ALLOW :
+	       least == ASKED ? VERDICT_ASK : VERDICT_DENY;
 }
 
 static bool question_of(struct sv v, struct question *ret)

@@ -71,13 +71,20 @@ static void put_query_reason(struct buf *b, const struct policy *p,
 			   query_difference(near->query, q->query));
 }
 
+static bool has_parameters(struct sv path)
+{
+	return sv_find(path, ';') < path.n ||
+	       sv_find_sv(path, SV("%3B")) < path.n;
+}
+
 static void put_reason(struct buf *b, const struct policy *p,
 		       const struct question *q, bool clear,
 		       const struct answer *answer)
 {
 	if (!clear) {
 		buf_puts(b, "the path has an empty or dot segment, or one behind "
-			 "an encoded slash: programs read it differently");
+			 "an encoded slash or before a `;`: programs read it "
+			 "differently");
 	} else if (answer->verdict == VERDICT_ALLOW) {
 		buf_puts(b, "allowed by: ");
 		put_rule(b, answer->rule);
@@ -90,6 +97,9 @@ static void put_reason(struct buf *b, const struct policy *p,
 	} else {
 		buf_puts(b, "no rule allows ");
 		put_request(b, q);
+		if (has_parameters(q->path))
+			buf_puts(b, " both with and without what is behind "
+				 "a `;`");
 		put_query_reason(b, p, q);
 		if (is_closed_name(p, q))
 			buf_puts(b, ", and only `reach` could lead to such a local name");

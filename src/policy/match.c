@@ -31,15 +31,29 @@ bool match_host(struct sv pattern, struct sv host)
 
 /* Segment by segment: `*` one segment, `**` any number.  An encoded slash (%2F)
  * in path is inside its segment here; match_request() tries both. */
-static bool match_path(const struct question *q, struct sv pattern,
+static bool match_path(struct sv pattern, struct sv path)
+{
+	return urlpattern_match(pattern, path);
+}
+
+/* Without parameters the pattern's readings are not told apart: whether they
+ * should be was asked with them. */
+static bool match_bare(struct sv pattern, struct sv pattern_other,
 		       struct sv path)
 {
-	char out[URLPATTERN_PATH_MAX];
-	struct sv bare = { 0 };
+	char out[2][URLPATTERN_PATH_MAX];
+	struct sv first = urlpattern_bare(pattern, out[0]);
+	struct sv second;
 
-	if (q->bare && pattern.n <= sizeof out)
-		bare = urlpattern_bare(pattern, out);
-	return urlpattern_match(bare.p ? bare : pattern, path);
+	if (!first.p)
+		first = pattern;
+	second = urlpattern_other_reading(first, out[1]);
+	if (match_path(first, path) || (second.p && match_path(second, path)))
+		return true;
+	if (!pattern_other.p)
+		return false;
+	second = urlpattern_bare(pattern_other, out[1]);
+	return match_path(second.p ? second : pattern_other, path);
 }
 
 static bool match_method(const struct rule *r, struct sv method)
@@ -99,12 +113,22 @@ static bool match_rest(const struct rule *r, const struct question *q)
 	       match_query(r, q);
 }
 
+/* The path as it is written against a pattern. */
+static bool match_first(const struct question *q, struct sv path,
+			struct sv path_other)
+{
+	return q->bare ? match_bare(path, path_other, q->path) :
+			 match_path(path, q->path);
+}
+
 /* The other reading against a pattern, which may have another reading too. */
 static bool match_other(const struct question *q, struct sv path,
 			struct sv path_other, struct sv question_other)
 {
-	return match_path(q, path, question_other) ||
-	       (path_other.p && match_path(q, path_other, question_other));
+	if (q->bare)
+		return match_bare(path, path_other, question_other);
+	return match_path(path, question_other) ||
+	       (path_other.p && match_path(path_other, question_other));
 }
 
 /* The first rule of that effect for each reading; NULL where there is none. */
@@ -118,7 +142,7 @@ static void find_rules(const struct policy *p, enum verdict effect,
 
 		if (r->effect != effect || !match_rest(r, q))
 			continue;
-		if (!ret[0] && match_path(q, r->path, q->path))
+		if (!ret[0] && match_first(q, r->path, r->path_other))
 			ret[0] = r;
 		if (!ret[1] && other.p &&
 		    match_other(q, r->path, r->path_other, other))
@@ -141,7 +165,7 @@ unsigned match_difference(const struct rule *r, const struct question *q,
 		differs |= MATCH_PUBLIC;
 	if (!match_query(r, q))
 		differs |= MATCH_QUERY;
-	if (!match_path(q, r->path, q->path))
+	if (!match_first(q, r->path, r->path_other))
 		differs |= MATCH_PATH;
 	if (other.p && !match_other(q, r->path, r->path_other, other))
 		differs |= MATCH_PATH_OTHER;
@@ -193,6 +217,20 @@ static bool decide(const struct policy *p, const struct question *q,
 	return true;
 }
 
+/* deny > ask > nothing > allow: the smallest number wins among readings. */
+static int rank(const struct answer *a)
+{
+	switch (a->verdict) {
+	case VERDICT_ALLOW:
+		return 3;
+	case VERDICT_ASK:
+		return 1;
+	case VERDICT_DENY:
+		break;
+	}
+	return a->rule ? 0 : 2;
+}
+
 size_t match_bare_readings(const struct question *q,
 			   struct bare_reading ret[BARE_READINGS])
 {
@@ -231,11 +269,8 @@ int match_request(const struct policy *p, const struct question *q,
 	clear = decide(p, q, ret);
 	for (size_t i = 0; clear && i < n; i++) {
 		clear = decide(p, &bare[i].q, &next);
-		if (clear && next.verdict >= ret->verdict)
-			continue;
-		/* What is said of it is about the reading that decides. */
-		*ret = next;
-		q = &bare[i].q;
+		if (!clear || rank(&next) < rank(ret))
+			*ret = next;
 	}
 	if (explanation_put(p, q, clear, a, ret) < 0) {
 		*ret = (struct answer){ .verdict = VERDICT_DENY };
@@ -271,7 +306,7 @@ static bool is_in_scope(const struct secret_rule *s, const struct question *q)
 		const struct secret_scope *scope = &s->scopes[i];
 
 		if (is_origin(scope, q) &&
-		    match_path(q, scope->path, q->path) &&
+		    match_first(q, scope->path, scope->path_other) &&
 		    (!other.p ||
 		     match_other(q, scope->path, scope->path_other, other)))
 			return true;

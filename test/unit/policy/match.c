@@ -67,6 +67,8 @@ static const struct {
 	  "GET https://a.example.com/admin;x=1/y", ASK },
 	{ "allow GET a.example.com\ndeny * a.example.com/admin/**",
 	  "GET https://a.example.com/administration;x=1/y", ALLOW },
+	{ "ask GET a.example.com/p/*.css",
+	  "GET https://a.example.com/p/secret;.css", ASK },
 	{ "allow GET a.example.com\ndeny * a.example.com/a/b",
 	  "GET https://a.example.com/a;x%2Fb", DENY },
 	{ "allow GET a.example.com\ndeny * a.example.com/a/b",
@@ -83,6 +85,8 @@ static const struct {
 	  "GET https://a.example.com/a;b=c/d", ALLOW },
 	{ "allow GET a.example.com/a;b=c/d",
 	  "GET https://a.example.com/a;b=e/d", DENY },
+	{ "allow GET a.example.com/a;x%2Fy",
+	  "GET https://a.example.com/a;x%2Fy", ALLOW },
 	/* ports */
 	{ "allow GET a.example.com", "GET http://a.example.com/", ALLOW },
 	{ "allow GET a.example.com", "GET https://a.example.com:8443/", DENY },
