@@ -57,8 +57,8 @@ static bool pattern_add(struct scrub *s, struct sv value, unsigned form)
 	p->spelling = spelling_of(sv_of(p->text, n));
 	p->spelling.url64 = form != 0;
 	s->n_patterns++;
-	if (SPELLING_MAX * n > s->longest)
-		s->longest = SPELLING_MAX * n;
+	if ((SPELLING_MAX + SPELLING_BREAK_MAX) * n > s->longest)
+		s->longest = (SPELLING_MAX + SPELLING_BREAK_MAX) * n;
 	for (size_t i = spelling_openings(&p->spelling, pairs); i-- > 0;)
 		pair_set(s, (uint8_t)pairs[i][0], (uint8_t)pairs[i][1]);
 	return true;

@@ -145,17 +145,39 @@ static enum spelled char_match(const struct spelling *s, char want,
 	return is_same(s, want, (uint8_t)in.p[0]) ? yes(1, len) : SPELLED_NO;
 }
 
+/* The end of a line, if there is one at the front of in. */
+static enum spelled break_match(struct sv in, size_t *len)
+{
+	static const struct sv breaks[] = { SV("\n"), SV("\r\n"), SV("\\n"),
+					    SV("\\r\\n") };
+	enum spelled r = SPELLED_NO;
+
+	for (size_t i = 0; i < sizeof(breaks) / sizeof(breaks[0]); i++) {
+		if (sv_starts(in, breaks[i]))
+			return yes(breaks[i].n, len);
+		if (sv_starts(breaks[i], in))
+			r = SPELLED_PART;
+	}
+	return r;
+}
+
 static enum spelled text_match(const struct spelling *s, struct sv in,
 			       int escapes, bool final, size_t *len)
 {
-	size_t at = 0;
+	size_t at = 0, n;
 
 	for (size_t i = 0; i < s->text.n; i++) {
-		size_t n;
-		enum spelled r = char_match(s, s->text.p[i],
-					    sv_of(in.p + at, in.n - at),
-					    escapes, &n);
+		struct sv rest = sv_of(in.p + at, in.n - at);
+		enum spelled r = SPELLED_NO;
 
+		if (s->url64 && i > 0)
+			r = break_match(rest, &n);
+		if (r == SPELLED_YES) {
+			at += n;
+			rest = sv_from(rest, n);
+		}
+		if (r != SPELLED_PART)
+			r = char_match(s, s->text.p[i], rest, escapes, &n);
 		if (r != SPELLED_YES)
 			return final ? SPELLED_NO : r;
 		at += n;
@@ -220,6 +242,10 @@ size_t spelling_openings(const struct spelling *s,
 			OPENING(first[i], second[k]);
 		for (size_t k = 0; k < sizeof(introducers) - 1; k++)
 			OPENING(first[i], introducers[k]);
+		if (s->url64) {
+			OPENING(first[i], '\n');
+			OPENING(first[i], '\r');
+		}
 		OPENING('%', high);
 		/* A digit stays what it is. */
 		OPENING('%', (char)(high & ~0x20) < 'A' ? high

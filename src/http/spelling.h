@@ -9,8 +9,9 @@
 #include "err.h"
 #include "sv.h"
 
-/* Bytes that the longest spelling of one character takes: "\\u00XX". */
-enum { SPELLING_MAX = 7 };
+/* Bytes that the longest spelling of one character takes: "\\u00XX"; and of a
+ * line's end, between two of base64: "\r\n". */
+enum { SPELLING_MAX = 7, SPELLING_BREAK_MAX = 4 };
 
 enum spelled {
 	SPELLED_NO = 0,
@@ -21,7 +22,7 @@ enum spelled {
 /*
  * A text and how loosely it is compared.  fold: without regard to the case of
  * ASCII letters.  url64: '-' and '_' stand for '+' and '/' as well, as in the
- * other base64 alphabet.
+ * other base64 alphabet, and lines may end anywhere within.
  */
 struct spelling {
 	struct sv text;

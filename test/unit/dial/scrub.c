@@ -98,6 +98,30 @@ static void test_value_in_base64_is_masked_at_each_alignment(void)
 		}
 }
 
+/* As many programs write it, in lines, also in a string of JSON. */
+static void test_value_in_lines_of_base64_is_masked(void)
+{
+	static const char *const ends[] = { "\n", "\r\n", "\\n", "\\r\\n" };
+	auto_buf struct buf digits = buf_new(4096);
+	size_t n = 8 * (sizeof(VALUE) - 1) / 6;
+
+	buf_put_base64(&digits, SV(VALUE "tail"));
+	for (size_t i = 0; i < countof(ends); i++)
+		for (size_t width = 1; width < n; width++) {
+			auto_buf struct buf in = buf_new(4096);
+			size_t masked = n;
+
+			for (size_t k = 0; k < digits.n; k++) {
+				if (k && k % width == 0)
+					buf_puts(&in, ends[i]);
+				if (k && k % width == 0 && k < n)
+					masked += strlen(ends[i]);
+				buf_putc(&in, digits.p[k]);
+			}
+			check_scrubbed(buf_sv(&in), 0, masked);
+		}
+}
+
 static void check_unchanged(struct sv in)
 {
 	for (size_t cut = 0; cut <= in.n; cut++) {
@@ -117,6 +141,7 @@ static void test_what_is_no_value_passes(void)
 	check_unchanged(SV("sk-te5t/k3y+\"%\\&=z"));
 	check_unchanged(SV("ssksk-sk-Te5t/sk-Te5t%2Fsk-Te5t\\u002f&#&&amp;"));
 	check_unchanged(SV("%%%25%2525\\\\\\u\\u0&&#&#x2B\0\xff%"));
+	check_unchanged(SV("c2st\r\n\nVGU1\r\nc2st\\r\\nVGU1c2s\r\\"));
 }
 
 static void test_overlapping_values_are_masked_whole(void)
@@ -197,6 +222,7 @@ int main(void)
 {
 	RUN(test_value_in_any_spelling_is_masked_at_any_cut);
 	RUN(test_value_in_base64_is_masked_at_each_alignment);
+	RUN(test_value_in_lines_of_base64_is_masked);
 	RUN(test_what_is_no_value_passes);
 	RUN(test_overlapping_values_are_masked_whole);
 	RUN(test_value_ending_in_an_introducer_is_masked_at_the_end);
