@@ -377,6 +377,8 @@ void relay_socket(struct relay *r, int socket_fd, const struct msg_SOCKET *m)
 		return;
 	}
 	(void)steal_fd(&fd);
+	if (m->proxied)
+		loop_arm(r->stream->dial->loop, &r->deadline, TUNNEL_MS);
 	if (m->proxied && tunnel_begin(u, m->address, &e) < 0)
 		fail(r, 502, &e);
 	else
@@ -393,7 +395,9 @@ static void on_deadline(struct timer *t)
 	struct relay *r = container_of(t, struct relay, deadline);
 	struct err e = { 0 };
 
-	(void)err_kind(&e, ERR_LIMIT, "connecting to %s timed out", r->host);
+	(void)err_kind(&e, ERR_LIMIT, "%s %s timed out",
+		       r->own.tunnel ? "the proxy's answer for" :
+				       "connecting to", r->host);
 	fail(r, 504, &e);
 }
 

@@ -51,7 +51,7 @@ struct relay {
 	struct scrub *scrub;	/* owned; NULL without a credential */
 	struct websocket_frames frames;	/* that come in */
 	bool unframed;		/* they are none, and nothing depends on it */
-	struct timer deadline;	/* of connecting */
+	struct timer deadline;	/* of connecting, and of a proxy's answer */
 	struct timer again;	/* to go on after the others' turn */
 	uint64_t sent, received;
 };

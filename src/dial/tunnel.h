@@ -10,6 +10,8 @@
  * goes further than the status, in a sentence of ours.  What follows the answer
  * without having been asked for is an error, except in a relay, whose origin may
  * speak first.
+ *
+ * The whole answer has TUNNEL_MS, however often a byte of it comes, and 8 KiB.
  */
 #ifndef DIAL_TUNNEL_H
 #define DIAL_TUNNEL_H

@@ -156,7 +156,8 @@ void relay_put_hints(const struct policy *p, struct buf *b)
 			continue;
 		buf_put_u8(b, (uint8_t)r->kind);
 		buf_put_u16(b, r->port);
-	}	for (size_t i = 0; i < p->reaches_n; i++) {
+	}
+	for (size_t i = 0; i < p->reaches_n; i++) {
 		if (!sv_eq(p->reaches[i].host, SV("localhost")))
 			continue;
 		buf_put_u8(b, RELAY_NONE);

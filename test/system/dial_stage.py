@@ -186,10 +186,12 @@ class Stream:
 
 
 class Dial:
-    """The process; warden, resolve and vault are played by threads."""
+    """The process; warden, resolve and vault are played by threads.  With a proxy,
+    its name, each origin of a test is that, and is asked for the real one."""
 
-    def __init__(self, roots=None, vault=True, hasty=False):
+    def __init__(self, roots=None, vault=True, proxy="", hasty=False):
         self.process, self.warden = wire.start_helper("dial", hasty=hasty)
+        self.proxy = proxy
         self.origins, self.refusals, self.values = {}, {}, {}
         self.done, self.redeemed, self.faults = queue.Queue(), [], []
         self.draws = queue.Queue()
@@ -206,7 +208,8 @@ class Dial:
             ends.append(theirs)
             self.vault = wire.Channel(ours, None)
             threading.Thread(target=self.play_vault, daemon=True).start()
-        self.warden.send("DIAL_START", fds, has_vault=int(vault))
+        self.warden.send("DIAL_START", fds, has_vault=int(vault), proxy=proxy,
+                         proxy_port=3128 if proxy else 0)
         for end in ends:
             end.close()
         self.hosts = {}
@@ -252,7 +255,7 @@ class Dial:
         with socket.create_connection(("127.0.0.1", origin.port)) as sock:
             sock.setblocking(False)
             self.resolve.send("SOCKET", [sock.fileno()], conn=message.conn,
-                              id=message.id)
+                              id=message.id, proxied=int(bool(self.proxy)))
 
     def stream(self, origin):
         self.conn += 1

@@ -6,8 +6,9 @@ import time
 
 import pytest
 
-from dial_stage import (GOOD, LENGTH, MIB, PLACEHOLDER, SECRET, TICKET, authority,
-                        certificate, dial, echo, serve, swap)  # noqa: F401
+from dial_stage import (GOOD, LENGTH, MIB, PLACEHOLDER, SECRET, TICKET, Dial,
+                        authority, certificate, dial, echo, serve,
+                        swap)  # noqa: F401
 
 # What an origin should not do.
 
@@ -233,3 +234,74 @@ def test_a_stale_connection_with_a_credential(dial, serve):
     value = "Bearer " + SECRET.decode()
     assert seen[:3] == [value, value, value]
     assert len(dial.redeemed) == 2
+
+
+# A proxy that takes the connection, and does not make one.
+
+ESTABLISHED = b"HTTP/1.1 200 Connection established\r\n\r\n"
+
+
+@pytest.fixture
+def hurried():
+    """Half a minute is less than one second for it."""
+    helper = Dial(None, proxy="proxy.test", hasty=True)
+    yield helper
+    assert helper.process.poll() is None, helper.faults
+    assert helper.stop() == 0
+
+
+def dripping(peer):
+    """A byte now and then does not help: what counts is when it was asked."""
+    peer.head()
+    peer.send(ESTABLISHED[:-4] + b"\r\nX: ")
+    while True:
+        peer.send(b"x")
+        time.sleep(0.02)
+
+
+def endless(peer):
+    peer.head()
+    peer.send(ESTABLISHED[:-2])
+    while True:
+        peer.send(b"X: y\r\n" * 100)
+
+
+def silent(peer):
+    peer.head()
+    peer.until(b"what never comes")
+
+
+def tunnels(peer):
+    assert peer.head()[0].startswith("CONNECT ")
+    # Slow, but in time.
+    for i in range(len(ESTABLISHED)):
+        peer.send(ESTABLISHED[i:i + 1])
+    echo(peer)
+
+
+def test_a_proxy_that_does_not_answer_is_given_up(hurried, serve):
+    """Each in its time, with a reason, on record; what others ask goes on."""
+    scripts = {silent: 504, dripping: 504, endless: 502}
+    why = {504: "the proxy's answer for api.test timed out",
+           502: "the proxy proxy.test answers without an end"}
+    plain = {"scheme": 1, "port": 80}
+    began = time.monotonic()
+    waiting = [(status, hurried.stream(serve(script, False)).exchange(**plain))
+               for script, status in scripts.items()]
+    relays = [(status, hurried.stream(serve(script, False)))
+              for script, status in scripts.items()]
+    for _, relay in relays:
+        hurried.warden.send("RELAY", conn=relay.conn, id=1, host="api.test",
+                            port=22, allowance=2**64 - 1)
+        relay.id = 1
+    good = hurried.stream(serve(tunnels, False))
+    for i in range(3):
+        assert good.get(f"/{i}", **plain).body == b"GET /%d HTTP/1.1\n" % i
+    for status, stream in waiting + relays:
+        assert stream.response().failure == (status, why[status])
+    assert time.monotonic() - began < 10
+    errors = [hurried.outcome().error.decode() for _ in range(9)]
+    assert sorted(e for e in errors if e) == sorted(
+        why[status] for status, _ in waiting + relays)
+    # Nobody is left at the other end, and the next one is asked as before.
+    assert good.get("/3", **plain).body == b"GET /3 HTTP/1.1\n"

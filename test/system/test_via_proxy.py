@@ -19,10 +19,12 @@ LOGIN = base64.b64encode(f"corp:{PASSWORD}".encode()).decode()
 
 class Proxy(Listener):
     """CONNECT, to the port of `routes` for a name and port that has one.  What
-    `says` is answers in place of the tunnel."""
+    `says` is answers in place of the tunnel; those in `mute` get no answer."""
 
-    def __init__(self, routes, says=None, login=None, behind=b"", slow=False):
+    def __init__(self, routes, says=None, login=None, behind=b"", slow=False,
+                 mute=()):
         self.routes, self.says, self.login = routes, says, login
+        self.mute = mute
         self.behind, self.slow = behind, slow
         self.heads, self.passed = [], []
         super().__init__(socket.create_server(("", 0)))
@@ -51,6 +53,9 @@ class Proxy(Listener):
             s.recv(65536)
             return
         host, port = self.asked[-1].split()[1].rsplit(":", 1)
+        if f"{host}:{port}" in self.mute:
+            s.recv(1)
+            return
         port = self.routes.get(f"{host}:{port}", port)
         with socket.create_connection(("127.0.0.1", int(port))) as origin:
             answer = ESTABLISHED + self.behind
@@ -233,6 +238,26 @@ def test_what_is_no_tunnel_is_an_error(stockade, proxy, kind):
               if r["event"] == "response"]
     assert len(errors) == 1 and why in errors[0], errors
     assert len(p.heads) == 1 and p.passed == []
+
+
+STUCK = """
+bash -c 'exec 3<>/dev/tcp/three.wide.test/22; exec head -c1 <&3' & relay=$!
+curl -sS -m 1 http://two.wide.test/stuck & request=$!
+for i in 1 2 3; do curl -sS -m 20 https://one.wide.test/$i; done
+wait $request; kill $relay
+"""
+
+
+def test_one_that_says_nothing_holds_up_nobody_else(stockade, authority, api,
+                                                    proxy):
+    """A request and a relay wait for it, and what needs another answer has it."""
+    p = proxy(mute=["two.wide.test:80", "three.wide.test:22"])
+    result = stockade.sh(STUCK, policy=f"roots {authority.pem}\nvia proxy {p.url}"
+                         " by name\nallow GET *.wide.test/**\n"
+                         "allow tcp three.wide.test:22\n")
+    assert api.targets == ["GET /1", "GET /2", "GET /3"], result
+    assert "curl: (28)" in result.err, result
+    assert {line.split()[1] for line in p.asked} >= set(p.mute)
 
 
 def test_it_cannot_be_read_through_tls(stockade, authority, proxy):
