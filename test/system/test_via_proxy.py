@@ -2,13 +2,18 @@
 """`via proxy`: every connection to an origin is the proxy's to make.  A proxy of
 the test's own records what it is asked, byte by byte."""
 import base64
+import inspect
+import json
 import socket
 import threading
 
 import pytest
 
+import ws_origin
 from conftest import needs_cell
 from listener import Listener
+from test_websocket import CLIENT, SECRET
+from ws_origin import Origin
 
 pytestmark = needs_cell
 
@@ -204,6 +209,48 @@ with socket.create_connection(("public.test", {port}), 20) as s:
 """, policy=f"via proxy {p.url}\nallow tcp public.test:{port}\n")
     assert result.out == "b'220 hello\\r\\n'\nb'got this'\n", result
     assert p.asked == [f"CONNECT 93.184.216.34:{port} HTTP/1.1"]
+
+
+WEBSOCKETS = inspect.getsource(ws_origin) + CLIENT + """
+import os
+token = "Authorization: Bearer " + os.environ["WS_TOKEN"]
+pipe, first, fields = open("/greet", token, host="one.wide.test")
+pipe.send(frame(b"up", TEXT, True))
+say(first[9:12], pipe.frame()[1].decode(), pipe.frame()[1].decode())
+pipe, first, fields = open("/mirror?cut=9", token, host="one.wide.test")
+say(pipe.frame()[1].decode())
+pipe, first, fields = open("/count", host="two.wide.test", port=80)
+pipe.send(b"x" * 300000); shut(pipe)
+say(first[9:12], pipe.frame()[1].decode(), to_the_end(pipe))
+say(status("/denied", host="one.wide.test"), status("/refuse", host="one.wide.test"))
+"""
+
+
+def test_websockets_go_through_it(stockade, authority, proxy):
+    """With TLS and without; each end by itself, and a credential does not come
+    back."""
+    tls, bare = Origin(authority.leaf("one.wide.test")), Origin()
+    p = proxy(routes={"one.wide.test:443": tls.port,
+                      "two.wide.test:80": bare.port})
+    try:
+        result = stockade.run(
+            "/usr/bin/python3", "-c", WEBSOCKETS, env={"WS_TOKEN": SECRET},
+            policy=f"roots {authority.pem}\nvia proxy {p.url} by name\n"
+            "allow GET one.wide.test/**\ndeny GET one.wide.test/denied\n"
+            "allow GET two.wide.test:80/**\n"
+            "secret WS_TOKEN from env for one.wide.test as bearer\n").ok()
+    finally:
+        tls.close()
+        bare.close()
+    assert [json.loads(line) for line in result.out.splitlines()] == [
+        ["101", "hello", "up"], ["<" + "*" * len(SECRET) + ">"],
+        ["101", "300000", ""], ["403", "404"]]
+    assert [h.split()[1] for h in tls.heads] == [b"/greet", b"/mirror?cut=9",
+                                                 b"/refuse"]
+    assert [h.split()[1] for h in bare.heads] == [b"/count"]
+    assert {line.split()[1] for line in p.asked} == {"one.wide.test:443",
+                                                     "two.wide.test:80"}
+    assert not any(SECRET.encode() in piece for piece in p.passed)
 
 
 ANSWERS = {
