@@ -119,16 +119,6 @@ void conn_abort(struct conn *c)
 	conn_close(c);
 }
 
-static void start_plain(struct conn *c)
-{
-	if (c->tunnel) {
-		relay_suggest(c, RELAY_TCP, "only TLS may follow a CONNECT");
-		conn_close(c);
-		return;
-	}
-	conn_speak(c, &h1_face);
-}
-
 static void start_tls(struct conn *c)
 {
 	if (c->proxy && !c->tunnel) {
@@ -166,7 +156,7 @@ static bool look_at_first_byte(struct conn *c)
 	else if (first == TLS_HANDSHAKE)
 		start_tls(c);
 	else
-		start_plain(c);
+		conn_speak(c, &h1_face);
 	return true;
 }
 

@@ -76,7 +76,7 @@ struct conn {
 	bool eof;		/* the agent sent its last byte */
 	bool finishing;		/* close when `out` is written */
 	bool proxy;		/* the explicit proxy, before a CONNECT */
-	bool tunnel;		/* behind a CONNECT: nothing but TLS */
+	bool tunnel;		/* behind a CONNECT, for one name */
 	bool used;		/* a request was read */
 	bool wait_cert;		/* vault was asked */
 	/* relay_face.h */

@@ -26,10 +26,21 @@ static bool is_worth_parsing(const struct conn *c)
 			   sv_find(fresh, '\n') < fresh.n);
 }
 
-static bool resembles_http(struct sv in)
+/* The first line, but for an empty one before it; as far as there is one. */
+static struct sv first_line(const struct conn *c, bool *ret_whole)
 {
-	struct sv line = sv_head(in, sv_find(in, '\n'));
+	struct sv in = buf_sv(&c->in);
+	size_t n;
 
+	if (sv_starts(in, SV("\r\n")))
+		in = sv_from(in, 2);
+	n = sv_find(in, '\n');
+	*ret_whole = n < in.n;
+	return sv_head(in, n);
+}
+
+static bool resembles_http(struct sv line)
+{
 	return sv_find_sv(line, SV(" /")) < line.n ||
 	       sv_find_sv(line, SV("HTTP/")) < line.n;
 }
@@ -37,7 +48,18 @@ static bool resembles_http(struct sv in)
 /* Another protocol, which an answer of ours would only confuse. */
 static bool is_foreign(const struct conn *c)
 {
-	return !c->used && !c->tls && !resembles_http(buf_sv(&c->in));
+	bool whole;
+
+	return !c->used && !c->tls && !resembles_http(first_line(c, &whole));
+}
+
+/* ... which shows before the end of a head that never comes. */
+static bool begins_foreign(const struct conn *c)
+{
+	bool whole;
+	struct sv line = first_line(c, &whole);
+
+	return whole && line.n && is_foreign(c);
 }
 
 static void refuse_foreign(struct conn *c)
@@ -138,7 +160,7 @@ static bool read_head(struct call *call)
 		return true;
 	}
 	call_forget(call);
-	if (n == H1_MORE)
+	if (n == H1_MORE && !begins_foreign(c))
 		return wait_for_more(c);
 	refuse_head(c, &head);
 	return true;

@@ -4,8 +4,9 @@
  *
  * CONNECT is answered before anything was decided: the requests inside are
  * decided one by one, and a refusal inside TLS is one that the client shows.
- * Nothing but TLS follows, and its server name and every Host must be the name
- * that CONNECT gave.
+ * What follows is TLS or HTTP, as on a connection that was captured, and its
+ * server name and every Host must be the name that CONNECT gave.  Clients open
+ * a WebSocket without TLS that way.
  *
  * The requests of one connection may be for different hosts.  Its call then gets
  * another number for each, since a stream to dial belongs to one origin.

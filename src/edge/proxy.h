@@ -5,7 +5,7 @@
 
 #include "call.h"
 
-/* CONNECT: answers it, and what follows must be TLS for that host. */
+/* CONNECT: answers it, and what follows must be TLS or HTTP for that host. */
 void proxy_connect(struct call *call);
 /* Its answer, which nothing is said before. */
 void proxy_put_established(struct conn *c);

@@ -109,10 +109,13 @@ def test_explicit_proxy_is_served(stockade, net, api, plain):
     policy = net + "allow GET api.test/**\nallow GET plain.test/**\n"
     result = stockade.sh(
         "curl -sS -x http://proxy.stockade:3128 https://api.test/headers &&"
-        "curl -sS -x http://proxy.stockade:3128 http://plain.test/headers",
+        "curl -sS -x http://proxy.stockade:3128 http://plain.test/headers &&"
+        # CONNECT also for what has no TLS.
+        "curl -sS -p -x http://proxy.stockade:3128 http://plain.test/tunnel",
         policy=policy).ok()
     assert '"origin": "api"' in result.out
     assert '"origin": "plain"' in result.out
+    assert plain.targets == ["GET /headers", "GET /tunnel"]
 
 
 def test_explicit_proxy_decides_the_same(stockade, net, api, plain):
@@ -120,10 +123,11 @@ def test_explicit_proxy_decides_the_same(stockade, net, api, plain):
     result = stockade.sh(
         "curl -sS -x http://proxy.stockade:3128 https://api.test/headers;"
         "curl -sS -x http://proxy.stockade:3128 http://plain.test/headers;"
+        "curl -sS -p -x http://proxy.stockade:3128 http://plain.test/tunnel;"
         "curl -sS -x http://proxy.stockade:3128 http://127.0.0.1:%d/x"
         % plain.port, policy=policy)
     assert api.requests == [] and plain.requests == []
-    assert result.out.count("allow_with") >= 2, result
+    assert result.out.count("allow_with") >= 3, result
 
 
 def test_no_proxy_variables_inside(stockade):

@@ -736,18 +736,69 @@ def test_the_proxy_itself_speaks_no_tls(proxy):
     assert b"without TLS" in proxy.refused().reason
 
 
-def test_only_tls_goes_through_a_tunnel(proxy):
+def tunnel(proxy, where):
     agent = proxy.connect("proxy.stockade")
-    agent.send("CONNECT a.example:587 HTTP/1.1\r\nHost: a.example:587\r\n"
+    agent.send(f"CONNECT {where} HTTP/1.1\r\nHost: {where}\r\n"
                "Connection: close\r\n\r\n")
     assert agent.until(b"\r\n\r\n").startswith(b"HTTP/1.1 200 ")
-    agent.send("EHLO me\r\n")
+    return agent
+
+
+@pytest.mark.parametrize("said", [b"EHLO me\r\n", b"SSH-2.0-me\r\n",
+                                  b"\0\0\0\x08\x04\xd2\x16\x2f", b"\n"])
+def test_neither_tls_nor_http_does_not_go_through_a_tunnel(proxy, said):
+    agent = tunnel(proxy, "a.example:587")
+    agent.send(said)
     told = proxy.refused()
     assert (told.host, told.port) == (b"a.example", 587)
-    assert b"only TLS" in told.reason
-    with pytest.raises(ConnectionResetError):
-        assert agent.rest() == b""
-        raise ConnectionResetError
+    assert b"neither TLS nor HTTP" in told.reason
+    assert b"`allow tcp a.example:587`" in told.reason
+    try:
+        assert agent.is_closed()
+    except ConnectionResetError:
+        pass
+
+
+def test_http_in_a_tunnel_is_decided_like_any_other(proxy):
+    agent = tunnel(proxy, "a.example:8080")
+    get = "GET /%s HTTP/1.1\r\nHost: %s\r\n\r\n"
+    agent.send(get % (1, "a.example:8080"))
+    first, _ = exchange(proxy, agent, b"1", length=1)
+    assert (first.scheme, first.host, first.port, first.path) == (
+        1, b"a.example", 8080, b"/1")
+    assert agent.response().body == b"1"
+    agent.send(get % (2, "a.example:8080"))
+    second = proxy.request()
+    assert (second.conn, second.path) == (first.conn, b"/2")
+    proxy.deny(second)
+    assert agent.response().status == 403
+    # What was before of another host is another's.
+    agent = proxy.connect("proxy.stockade")
+    agent.send(get.replace("/%s", "http://b.example/%s") % (3, "b.example"))
+    third, _ = exchange(proxy, agent, b"3", length=1)
+    assert agent.response().body == b"3"
+    agent.send("CONNECT a.example:80 HTTP/1.1\r\nHost: a.example:80\r\n\r\n")
+    assert proxy.warden.expect("HANGUP").conn == third.conn
+    agent.until(b"\r\n\r\n")
+    agent.send(get % (4, "a.example"))
+    fourth = proxy.request()
+    assert (fourth.host, fourth.port, fourth.id) == (b"a.example", 80, 1)
+    assert fourth.conn != third.conn
+
+
+@pytest.mark.parametrize("head, status", [
+    ("GET /x HTTP/1.1\r\nHost: b.example", 400),
+    ("GET /x HTTP/1.1\r\nHost: a.example:80", 400),
+    ("GET http://b.example/x HTTP/1.1\r\nHost: b.example", 400),
+    ("GET http://a.example:8080/x HTTP/1.1\r\nHost: a.example:8080", 400),
+    ("CONNECT b.example:443 HTTP/1.1\r\nHost: b.example:443", 501),
+    ("PRI * HTTP/2.0", 505)])
+def test_a_tunnel_without_tls_is_for_one_name(proxy, head, status):
+    agent = tunnel(proxy, "a.example:8080")
+    agent.send(head + "\r\n\r\n")
+    assert proxy.refused().host == b"a.example"
+    assert agent.response().status == status
+    assert agent.is_closed() and proxy.is_quiet()
 
 
 def test_a_tunnel_where_the_server_speaks_first_is_asked_for(proxy):

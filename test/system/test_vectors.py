@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Some hundred malformed requests from inside one run, plain to the proxy and
-inside a tunnel, judged by what an origin that records all bytes received."""
+inside a tunnel, with TLS and without, judged by what an origin that records all bytes received."""
 import collections
 import json
 import re
@@ -15,7 +15,7 @@ from request_vectors import all_vectors
 # Inside: each vector on a connection of its own, many at a time.
 CLIENT = r"""
 import json, os, queue, socket, ssl, sys, threading
-vectors, tunnel = json.load(open("vectors.json"))
+vectors, tunnel, tls = json.load(open("vectors.json"))
 work, said = queue.Queue(), {}
 for one in vectors:
     work.put(one)
@@ -30,7 +30,8 @@ def connect():
         head = b""
         while b"\r\n\r\n" not in head:
             head += s.recv(1)
-        s = context.wrap_socket(s, server_hostname=tunnel.split(":")[0])
+        if tls:
+            s = context.wrap_socket(s, server_hostname=tunnel.split(":")[0])
     s.settimeout(1.5)
     return s
 
@@ -42,7 +43,7 @@ def try_one(data):
         return "no connection: %r" % e
     try:
         s.sendall(data)
-        if not tunnel:
+        if not tls:
             s.shutdown(socket.SHUT_WR)
         while len(got) < 65536:
             piece = s.recv(65536)
@@ -149,13 +150,13 @@ def check_request(method, target, fields, head, host):
         path = urllib.parse.unquote(path, encoding="latin-1")
 
 
-@pytest.mark.parametrize("form", ["plain", "tunnel"])
+@pytest.mark.parametrize("form", ["plain", "tunnel", "bare tunnel"])
 def test_nothing_but_proper_requests_reaches_an_origin(stockade, authority,
                                                        form):
-    tls = form == "tunnel"
+    tls, tunnel = form == "tunnel", form != "plain"
     origin = Recorder(authority.leaf("rec.test") if tls else None)
     host, port = f"rec.test:{origin.port}", str(origin.port)
-    words = {"{U}": "" if tls else "http://" + host, "{H}": host,
+    words = {"{U}": "" if tunnel else "http://" + host, "{H}": host,
              "{P}": port, "{W}": str(origin.port + 65536)}
     sent = []
     for i, (name, data, _, _) in enumerate(all_vectors()):
@@ -164,7 +165,7 @@ def test_nothing_but_proper_requests_reaches_an_origin(stockade, authority,
             data = data.replace(word, value)
         sent.append((name, data))
     (stockade.cwd / "vectors.json").write_text(
-        json.dumps([sent, host if tls else ""]))
+        json.dumps([sent, host if tunnel else "", tls]))
     result = stockade.run(
         "/usr/bin/python3", "-c", CLIENT, timeout=60 * PATIENCE,
         policy=f"read .\nroots {authority.pem}\n"

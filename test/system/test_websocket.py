@@ -271,6 +271,27 @@ say(first[:12], to_the_end(pipe))
                events(stockade, "response")) == 3
 
 
+def test_without_tls_through_the_explicit_proxy(stockade, inside, plain):
+    """CONNECT to port 80 and an upgrade in the tunnel: what an agent of a proxy,
+    as node's clients have one, does for ws://."""
+    got = inside("""
+def dial(host, port):
+    s = socket.create_connection(("proxy.stockade", 3128), 10)
+    s.sendall(b"CONNECT %s:%d HTTP/1.1\\r\\nHost: %s:%d\\r\\n\\r\\n"
+              % ((host.encode(), port) * 2))
+    assert Pipe(s).head().startswith(b"HTTP/1.1 200 ")
+    return s
+pipe, first, fields = open("/echo", host="plain.test", port=80)
+pipe.send(frame(b"one", TEXT, True))
+say(first[9:12], fields["sec-websocket-accept"], pipe.frame()[1].decode())
+say(status("/no", host="plain.test", port=80))
+""", "allow GET plain.test/echo\n")
+    assert got == [["101", ACCEPT.lower(), "one"], ["403"]]
+    assert [h.split()[1] for h in plain.heads] == [b"/echo"]
+    assert [(r["url"], r["verdict"]) for r in events(stockade, "request")] == [
+        ("http://plain.test/echo", "allow"), ("http://plain.test/no", "deny")]
+
+
 LIBRARY = """
 import asyncio, ssl, websockets
 async def main():
