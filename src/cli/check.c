@@ -6,6 +6,7 @@
  *	stockade check [FLAGS] 'POST https://api.example.com/v1/x' 'write .'
  *	stockade check --explain 'GET https://a.example.com/x' ['GET ...']
  *	stockade check [FLAGS] 'tcp git.example.com:22' 'tls example.com'
+ *	stockade check [FLAGS] wss://a.example.com/feed tcp://git.example.com:22
  *
  * The answer comes from the functions that decide in a run.  Files are judged
  * by their names, as they are written: links are not followed.
@@ -24,10 +25,10 @@
 #include "match_relay.h"
 #include "own.h"
 #include "policy_verbs.h"
+#include "question_url.h"
 #include "source.h"
 #include "statement.h"
 #include "system_tables.h"
-#include "target.h"
 
 enum { CHECK_ARENA_MAX = 16 << 20 };
 
@@ -41,6 +42,7 @@ struct verdict_line {
 	struct sv allow_with;
 	struct sv secrets;		/* names that would be put in */
 	struct sv limits;		/* that it would count for */
+	bool is_websocket;
 	bool is_request;		/* it has the one form that follows */
 	struct question request;
 };
@@ -171,34 +173,6 @@ static int judge_file(struct check *c, bool write, struct sv word,
 	return 0;
 }
 
-/* The URL as the one canonical request; NULL, or why it has none. */
-static const char *parse_url(struct check *c, struct sv url,
-			     struct question *q)
-{
-	auto_buf struct buf whole = buf_new(1 << 16);
-	struct target t;
-	struct sv kept;
-	const char *fault;
-
-	if (sv_find_sv(url, SV("://")) == url.n)
-		buf_puts(&whole, "https://");
-	buf_put(&whole, url);
-	kept = whole.full ? (struct sv){ 0 } :
-			    arena_dup(&c->arena, buf_sv(&whole));
-	if (!kept.p)
-		return "the URL is too long";
-	fault = target_parse(kept, TARGET_ABSOLUTE, &c->arena, &t);
-	if (fault)
-		return fault;
-	q->tls = t.scheme == HTTP_TLS;
-	q->host = arena_dup(&c->arena, t.authority.host);
-	q->port = t.authority.port ? t.authority.port : scheme_port(t.scheme);
-	q->path = t.path;
-	q->has_query = t.has_query;
-	q->query = t.query;
-	return q->host.p ? NULL : "the URL is too long";
-}
-
 static void put_secrets(struct check *c, const struct question *q,
 			struct verdict_line *v)
 {
@@ -230,17 +204,52 @@ static void put_limits(struct check *c, const struct question *q,
 	v->limits = arena_dup(&c->arena, buf_sv(&b));
 }
 
+static void say_relay(struct verdict_line *v, const struct relay_answer *answer)
+{
+	say(v, answer->verdict == VERDICT_ALLOW, answer->reason);
+	v->allow_with = answer->allow_with;
+	v->rule = answer->rule;
+	v->origin = answer->origin;
+}
+
+/* Where a rule says tcp or tls, nobody sees a request: 1 when that is so. */
+static int judge_unread(struct check *c, const struct question *q,
+			struct verdict_line *v, struct err *e)
+{
+	static const enum relay_kind kinds[] = { RELAY_TCP, RELAY_TLS };
+
+	for (size_t i = 0; i < (q->tls ? 2 : 1); i++) {
+		const struct relay_question relay = {
+			.kind = kinds[i], .host = q->host, .port = q->port,
+		};
+		struct relay_answer answer;
+
+		if (match_relay(&c->policy, &relay, &c->arena, &answer, e) < 0)
+			return -1;
+		if (!answer.opaque)
+			continue;
+		say_relay(v, &answer);
+		return 1;
+	}
+	return 0;
+}
+
 static int judge_request(struct check *c, struct sv method, struct sv url,
 			 struct verdict_line *v, struct err *e)
 {
-	struct question q = { .method = method };
-	const char *fault = parse_url(c, url, &q);
+	struct question q = { 0 };
+	const char *fault = question_url(method, url, &c->arena, &q,
+					 &v->is_websocket);
 	struct answer answer;
+	int unread;
 
 	if (fault) {
 		say(v, false, sv_str(fault));
 		return 0;
 	}
+	unread = judge_unread(c, &q, v, e);
+	if (unread)
+		return unread < 0 ? -1 : 0;
 	if (match_request(&c->policy, &q, &c->arena, &answer, e) < 0)
 		return -1;
 	say(v, answer.verdict == VERDICT_ALLOW, answer.reason);
@@ -264,40 +273,26 @@ static bool is_of_file(struct sv question)
 	       sv_starts(question, SV("write "));
 }
 
-static bool is_of_request(struct sv question)
+/* "tcp ..." and "tcp://..." */
+static bool is_of_relay(struct sv question)
 {
-	return !is_of_file(question) && !sv_starts(question, SV("tcp ")) &&
-	       !sv_starts(question, SV("tls "));
+	struct sv behind = sv_from(question, 3);
+
+	return (sv_starts(question, SV("tcp")) ||
+		sv_starts(question, SV("tls"))) &&
+	       (sv_starts(behind, SV(" ")) || sv_starts(behind, SV("://")));
 }
 
-/* HOST:PORT; TLS has a usual port. */
-static const char *parse_endpoint(struct check *c, struct sv text,
-				  struct relay_question *q)
+static bool is_of_request(struct sv question)
 {
-	auto_buf struct buf url = buf_new(1 << 12);
-	struct question target = { 0 };
-	const char *fault;
-
-	/* No port is 0 here, and what a URL could add is not taken. */
-	if (sv_find(text, '/') < text.n || sv_find(text, '?') < text.n ||
-	    sv_find(text, '#') < text.n)
-		return "expected HOST:PORT";
-	if (q->kind == RELAY_TCP && sv_find(text, ':') == text.n)
-		return "expected a port: tcp HOST:PORT";
-	buf_puts(&url, "https://");
-	buf_put(&url, text);
-	fault = url.full ? "the name is too long" :
-			   parse_url(c, buf_sv(&url), &target);
-	q->host = target.host;
-	q->port = target.port;
-	return fault;
+	return !is_of_file(question) && !is_of_relay(question);
 }
 
 static int judge_relay(struct check *c, enum relay_kind kind, struct sv where,
 		       struct verdict_line *v, struct err *e)
 {
 	struct relay_question q = { .kind = kind };
-	const char *fault = parse_endpoint(c, where, &q);
+	const char *fault = question_endpoint(where, &c->arena, &q);
 	struct relay_answer answer;
 
 	if (fault) {
@@ -306,10 +301,7 @@ static int judge_relay(struct check *c, enum relay_kind kind, struct sv where,
 	}
 	if (match_relay(&c->policy, &q, &c->arena, &answer, e) < 0)
 		return -1;
-	say(v, answer.verdict == VERDICT_ALLOW, answer.reason);
-	v->allow_with = answer.allow_with;
-	v->rule = answer.rule;
-	v->origin = answer.origin;
+	say_relay(v, &answer);
 	return 0;
 }
 
@@ -320,16 +312,19 @@ static int judge(struct check *c, struct sv question, struct verdict_line *v,
 	struct sv rest = sv_trim(sv_from(question, word.n));
 
 	*v = (struct verdict_line){ .question = question };
+	if (is_of_relay(question))
+		return judge_relay(c, word.p[1] == 'c' ? RELAY_TCP : RELAY_TLS,
+				   rest.n ? rest : word, v, e);
+	if (sv_eq_nocase(sv_head(word, 6), SV("wss://")) ||
+	    sv_eq_nocase(sv_head(word, 5), SV("ws://")))
+		return judge_request(c, (struct sv){ 0 }, question, v, e);
 	if (rest.n == 0)
 		return err_kind(e, ERR_POLICY,
 			"%.*s is no question (read PATH, write PATH, "
-			"METHOD https://HOST/PATH, tcp HOST:PORT, or tls HOST)",
-			WORD_FMT(question));
+			"METHOD https://HOST/PATH, wss://HOST/PATH, "
+			"tcp HOST:PORT, or tls HOST)", WORD_FMT(question));
 	if (is_of_file(question))
 		return judge_file(c, word.p[0] == 'w', rest, v, e);
-	if (sv_eq(word, SV("tcp")) || sv_eq(word, SV("tls")))
-		return judge_relay(c, word.p[1] == 'c' ? RELAY_TCP : RELAY_TLS,
-				   rest, v, e);
 	if (sv_eq(word, SV("exec")))
 		return err_kind(e, ERR_UNSUPP,
 			"which program runs is no boundary of stockade: "
@@ -386,6 +381,8 @@ static void put_json(struct json *j, const struct check *c,
 	json_put_sv(j, "question", v->question);
 	json_put_bool(j, "allowed", v->allowed);
 	json_put_sv(j, "reason", v->reason);
+	if (v->is_websocket)
+		json_put_str(j, "upgrade", "websocket");
 	if (v->rule.n)
 		json_put_sv(j, "rule", v->rule);
 	if (v->origin) {
@@ -404,13 +401,15 @@ static void put_json(struct json *j, const struct check *c,
 	json_close(j, '}');
 }
 
-/* `read PATH` may be one argument or two, as may `GET https://...`. */
+/* `read PATH` may be one argument or two, as may `GET https://...`; `wss://...`
+ * is one. */
 static struct sv next_question(struct check *c, char **argv, int argc, int *i)
 {
 	auto_buf struct buf b = buf_new(1 << 16);
 
 	buf_puts(&b, argv[*i]);
-	if (!strchr(argv[*i], ' ') && *i + 1 < argc) {
+	if (!strchr(argv[*i], ' ') && !question_has_scheme(sv_str(argv[*i])) &&
+	    *i + 1 < argc) {
 		buf_putc(&b, ' ');
 		buf_puts(&b, argv[++*i]);
 	}
@@ -473,7 +472,7 @@ int check_main(int argc, char **argv, struct err *e)
 		return err_kind(e, ERR_POLICY,
 			"expected: stockade check [FLAGS] QUESTION... "
 			"(read PATH, write PATH, 'METHOD https://HOST/PATH', "
-			"'tcp HOST:PORT', or 'tls HOST')");
+			"wss://HOST/PATH, 'tcp HOST:PORT', or 'tls HOST')");
 	if (!getcwd(c.cwd, sizeof c.cwd))
 		return err_sys(e, "find the working directory");
 	if (home && home[0] == '/')

@@ -102,6 +102,39 @@ def test_check_answers_with_rule_reason_and_line(stockade):
     assert stockade.call("check", "--write", ".", "write y").status == 0
 
 
+def test_check_answers_for_websockets_and_endpoints(stockade):
+    """As in a run: by the rules for GET, or by those for what is not read."""
+    rules = ("allow GET a.test/feed\nallow POST a.test/**\n"
+             "allow GET a.test:8080/**\ndeny GET a.test:8080/no\n"
+             "allow tls pin.test\nallow tcp db.test:5432\n"
+             "secret? TOKEN from env for a.test as bearer\n")
+    expected = {
+        "wss://a.test/feed": True, "GET wss://a.test/feed": True,
+        "WSS://A.test:443/feed": True, "POST wss://a.test/feed": False,
+        "wss://a.test/other": False, "ws://a.test/feed": True,
+        "ws://a.test:8080/x?y=1": True, "wss://a.test:8080/no": False,
+        "wss://a.test/../feed": False, "wss://192.0.2.1/feed": False,
+        "wss://pin.test/any": True, "ws://pin.test/any": False,
+        "ws://db.test:5432/any": True, "GET https://pin.test/any": True,
+        "tcp://db.test:5432": True, "tcp://db.test:5433": False,
+        "tls://pin.test": True, "tls://pin.test:444": False,
+        "tcp://db.test": False, "tls://pin.test:443/x": False}
+    policy = stockade.policy(rules)
+    result = stockade.call("check", "--json", "--policy", policy, *expected)
+    answers = json.loads(result.out)
+    assert {a["question"]: a["allowed"] for a in answers} == expected
+    said = {a["question"]: a for a in answers}
+    assert said["wss://a.test/feed"]["upgrade"] == "websocket"
+    assert said["wss://a.test/other"]["allow_with"] == "allow GET a.test/other"
+    assert said["wss://pin.test/any"]["rule"] == "allow tls pin.test:443"
+    assert said["tcp://db.test:5433"]["allow_with"] == "allow tcp db.test:5433"
+    result = stockade.call("check", "--policy", policy, "https://a.test/feed")
+    assert result.status == 125 and "METHOD" in result.err
+    assert stockade.call("check", "--policy", policy, "--explain",
+                         "wss://a.test/%66eed").out.count(
+                             "GET https://a.test/feed") == 1
+
+
 def test_explain_says_rule_by_rule_what_does_not_fit(stockade):
     flags = ("--json", "--explain", "--allow", "GET h.example.com/p/*?x=1&y=*",
              "--allow", "GET o.example.com", "--deny",
