@@ -505,6 +505,7 @@ static int run(struct run *r, char **argv, struct err *e)
 	status = supervise(&s, r->policy.limits[LIMIT_TIME].value, e);
 	supervise_fini(&s);
 	end_sandbox(r);
+	warden_hear_out(&r->warden);
 	/* Nobody writes any more; that pid 1 still has the overlay mounted is in
 	 * nobody's way, and only a kept one's next run waits for it. */
 	rc = run_held_end(&r->held, e);

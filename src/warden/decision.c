@@ -93,6 +93,9 @@ static int decide(struct warden *w, struct conn *c,
 		answer = (struct answer){
 			.reason = SV("too many secrets are for this host"),
 		};
+	/* Whoever asked is gone, and it would not be carried out. */
+	if (answer.verdict == VERDICT_ALLOW && w->over)
+		return 0;
 	if (answer.verdict == VERDICT_ALLOW && w->fault.kind) {
 		answer = (struct answer){ .reason = exchange_why_ended(w, a) };
 		return deny(w, m, 503, &answer, e);

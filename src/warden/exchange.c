@@ -252,7 +252,7 @@ static int on_need(struct warden *w, const struct msg_NEED *m, struct err *e)
 	const struct reach *reach;
 
 	/* The agent hung up meanwhile. */
-	if (!c || c->hung_up || m->id != c->id)
+	if (!c || c->hung_up || m->id != c->id || w->over)
 		return 0;
 	if (!c->dispatched || c->connects == EXCHANGE_CONNECTS_MAX)
 		return err_kind(e, ERR_PROTO, "a connection was asked for that "

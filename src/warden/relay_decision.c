@@ -116,6 +116,8 @@ static int decide(struct warden *w, struct conn *c, const struct msg_OPEN *m,
 		answer.verdict = VERDICT_DENY;
 		answer.reason = m->fault;
 	}
+	if (answer.verdict == VERDICT_ALLOW && w->over)
+		return 0;
 	if (answer.verdict == VERDICT_ALLOW && w->fault.kind) {
 		answer = (struct relay_answer){
 			.reason = exchange_why_ended(w, &a),

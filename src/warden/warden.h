@@ -48,6 +48,7 @@ struct warden {
 	struct conn *conns[WARDEN_BUCKETS];
 	size_t conns_n;
 	uint64_t allowed, denied, violations;
+	bool over;			/* the command has ended: nothing begins */
 	struct err fault;		/* kind ERR_NONE while all is well */
 	/* Something that no request may follow: the run must end. */
 	void (*failed)(struct warden *w);
@@ -66,6 +67,9 @@ must_check int warden_await_vault(struct warden *w, struct err *e);
 /* Takes the sandbox's sockets; edge starts with the first packet. */
 must_check int warden_serve(struct warden *w, int listener_fd, int dns_fd,
 			    struct err *e);
+/* The command has ended: records what the helpers still have to say of it, for a
+ * fraction of a second at most. */
+void warden_hear_out(struct warden *w);
 /* Ends the helpers and waits for them. */
 void warden_fini(struct warden *w);
 

@@ -229,7 +229,8 @@ void channel_read_behind(struct channel *c, struct channel *other)
 
 static bool is_urgent(const struct msg *m)
 {
-	return m->n_fds || m->kind == MSG_LEASE || m->kind == MSG_FAULT;
+	return m->n_fds || m->kind == MSG_LEASE || m->kind == MSG_FAULT ||
+	       m->kind == MSG_PING;
 }
 
 static int send_later(struct channel *c, struct sv bytes, const struct msg *m,
@@ -393,9 +394,14 @@ static bool take_packet(struct channel *c)
 	return got > 0;
 }
 
+bool channel_take(struct channel *c)
+{
+	return channel_is_open(c) && !c->paused && take_packet(c);
+}
+
 void channel_catch_up(struct channel *c)
 {
-	while (channel_is_open(c) && !c->paused && take_packet(c))
+	while (channel_take(c))
 		;
 }
 

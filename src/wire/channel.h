@@ -64,8 +64,8 @@ int channel_send(struct channel *c, const struct msg *m, struct err *e);
 /*
  * From now on what is sent waits until the loop has come round, and leaves as one
  * packet, as far as it fits: whoever reads it is woken once.  Not what carries a
- * descriptor or a secret, or says that all is over; that leaves at once, behind
- * what waits.  is_first: before what waits on channels that are not.  A failure
+ * descriptor or a secret, asks for a sign of life or says that all is over; that
+ * leaves at once, behind what waits.  is_first: before what waits on channels that are not.  A failure
  * then ends the channel: there is nobody to report it to.
  */
 void channel_gather(struct channel *c, bool is_first);
@@ -73,8 +73,11 @@ void channel_gather(struct channel *c, bool is_first);
 void channel_read_behind(struct channel *c, struct channel *other);
 bool channel_is_full(const struct channel *c);	/* something is queued */
 void channel_pause(struct channel *c, bool paused);
-/* Hands on what the peer has sent by now, out of turn.  Not while a message is
- * being handled, whoever's: there is one place to receive them. */
+/* Hands on a packet that the peer has sent, out of turn; false: there is none now,
+ * or no channel any more.  Not while a message is being handled, whoever's: there
+ * is one place to receive them. */
+bool channel_take(struct channel *c);
+/* The same, until there is none. */
 void channel_catch_up(struct channel *c);
 
 /* A connected, non-blocking, close-on-exec pair. */

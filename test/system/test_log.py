@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Everything decided is on record, and the record holds."""
 import os
+import signal
 
 import pytest
+
+from conftest import eventually, processes
 
 VALUE = "an-uncommon-secret-value-0x42"
 
@@ -199,3 +202,54 @@ def test_a_prepared_file_that_somebody_changed_is_not_used(stockade, kind):
     assert not marker.exists() and elsewhere.read_text() == ""
     stockade.sh("touch ran", policy="write .\n").ok()
     assert marker.exists(), "the control: the next one is as it was left"
+
+
+AT_THE_END = r"""
+import os, socket, ssl, sys, time
+def hello(host):
+    into, out = ssl.MemoryBIO(), ssl.MemoryBIO()
+    try:
+        ssl.create_default_context().wrap_bio(
+            into, out, server_hostname=host).do_handshake()
+    except ssl.SSLWantReadError:
+        pass
+    return out.read()
+get = b"GET /%s HTTP/1.1\r\nHost: plain.test\r\n\r\n"
+host, port, data = {
+    "hello": ("api.test", 443, hello("other.test")),
+    "bytes": ("plain.test", 80, b"\0\1\2 neither\r\n"),
+    "denied": ("plain.test", 80, get % b"no"),
+    "allowed": ("plain.test", 80, get % b"yes")}[sys.argv[1]]
+kept = [socket.create_connection((host, port), 10) for _ in range(12)]
+print("ready", flush=True)
+while not os.path.exists("go"):
+    time.sleep(.01)
+for s in kept:
+    s.sendall(data)
+os._exit(0)
+"""
+
+
+@pytest.mark.parametrize("kind", ["hello", "bytes", "denied", "allowed"])
+def test_what_comes_last_is_in_it(stockade, net, plain, kind):
+    """The command waits for no answer, and warden learns of its end as early as of
+    all the rest.  What is refused is on record; what is allowed is not begun."""
+    child = stockade.start(
+        "/usr/bin/python3", "-c", AT_THE_END, kind,
+        policy=net + "read .\nallow GET api.test/**\nallow GET plain.test/yes\n")
+    assert child.stdout.readline() == b"ready\n"
+    child.send_signal(signal.SIGSTOP)
+    (stockade.cwd / "go").touch()
+    assert eventually(lambda: not [
+        name for name, _ in processes(AT_THE_END[-50:].strip()).values()
+        if not name.startswith("stockade")])
+    child.send_signal(signal.SIGCONT)
+    assert child.wait(20) == 0, child.stderr.read()
+    log = stockade.log()
+    refused = [r for r in log if r["event"] in ("refused", "request")
+               and r.get("verdict") != "allow"]
+    assert len(refused) == (0 if kind == "allowed" else 12), log
+    assert log[-1]["event"] == "end" and log[-1]["denied"] == len(refused)
+    assert not any(r["event"] == "fault" for r in log)
+    allowed = [r for r in log if r.get("verdict") == "allow"]
+    assert len(plain.targets) <= len(allowed) == log[-1]["allowed"]
