@@ -227,3 +227,27 @@ def test_an_error_shows_the_line_and_a_caret(stockade):
     assert lines[1] == "  allow GET a.test/../x"
     assert lines[2] == "            ^"
     assert lines[3].startswith("  expected: allow METHODS HOST")
+
+
+SUFFIXES = "/usr/share/publicsuffix/public_suffix_list.dat"
+
+
+def test_policy_names_wildcards_that_cover_strangers(stockade):
+    """Beside what it prints, which is a policy as before; a run says nothing.
+    Without a list nobody can know."""
+    path = stockade.policy(
+        "allow GET *.github.io/**\nallow * *.example.co.uk\nask * *.co.uk\n"
+        "deny * *.github.io/x\nallow * me.github.io/**\n"
+        "allow tcp *.compute.amazonaws.com:22\n")
+    result = stockade.call("policy", "--json", "--policy", path).ok()
+    assert len(json.loads(result.out)) > 1
+    lines = result.err.splitlines()
+    if not os.path.exists(SUFFIXES):
+        assert lines == []
+        return
+    assert {tuple(line.split("`")[:2]) for line in lines} == {
+        (f"stockade: {path}:{n}: ", host) for n, host in (
+            (1, "*.github.io"), (3, "*.co.uk"),
+            (6, "*.compute.amazonaws.com"))}, lines
+    assert len(lines) == 3
+    assert stockade.run("true", flags=["--policy", path]).text == ""
