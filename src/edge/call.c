@@ -37,6 +37,7 @@ void call_forget(struct call *call)
 {
 	if (!call->exchange)
 		return;
+	edge_put_large(call->conn->edge, &call->exchange->is_large);
 	arena_free(&call->exchange->arena);
 	free(call->exchange);
 	call->exchange = NULL;
@@ -105,13 +106,20 @@ void call_ask(struct call *call)
 	struct exchange *x = call->exchange;
 	struct msg m = { .kind = MSG_REQUEST };
 
-	x->id = ++call->last_id;
+	x->id = call->last_id + 1;
 	x->body_done = request_is_bare(&x->request);
 	head_to_request(&x->request, call->number, x->id, &fields, &m.REQUEST);
 	if (fields.full) {
 		call_refuse(call, 431, SV("the header fields are too large"));
 		return;
 	}
+	if (fields.n + x->request.path.n + x->request.query.n > EDGE_LARGE &&
+	    !edge_take_large(call->conn->edge, &x->is_large)) {
+		call_refuse(call, 503, EDGE_TOO_LARGE);
+		return;
+	}
+	/* warden counts, too. */
+	call->last_id = x->id;
 	call_set_state(call, CALL_VERDICT);
 	edge_tell(call->conn->edge, &m);
 }

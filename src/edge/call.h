@@ -40,6 +40,7 @@ struct exchange {
 	struct http_request request;
 	uint32_t id;
 	/* the body, towards dial */
+	bool is_large;			/* its head */
 	bool body_done;			/* BODY_END was sent, or there is no body */
 	bool upgraded;			/* it is a WebSocket now */
 	bool untaken;			/* a relay's, until dial says TAKEN */

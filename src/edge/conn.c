@@ -103,6 +103,7 @@ void conn_close(struct conn *c)
 		call_end(c->calls);
 	buf_free(&c->in);
 	buf_free(&c->out);
+	edge_put_large(g, &c->is_large);
 	conn_delist(c);
 	loop_arm(g->loop, &g->burial, 0);
 	listener_resume(g);
@@ -197,10 +198,12 @@ static void update_events(struct conn *c)
 		if (channel_is_open(&call->stream))
 			channel_pause(&call->stream,
 				      c->face->is_backed_up(call));
+	/* What held a large head is not kept for a body. */
+	if (c->in.n == 0 && c->in.p &&
+	    (c->in.cap > CONN_READ || !conn_is_carrying(c)))
+		buf_free(&c->in);
 	if (conn_is_carrying(c))
 		return;
-	if (c->in.n == 0 && c->in.p)
-		buf_free(&c->in);
 	if (c->out.n == 0 && c->out.p)
 		buf_free(&c->out);
 }

@@ -69,6 +69,7 @@ struct conn {
 	uint64_t since_ms;	/* the last progress, for the deadlines */
 	uint64_t drained;	/* bytes dropped while lingering */
 	size_t scanned;		/* of `in`: no whole head in them */
+	bool is_large;		/* what there is of the next head */
 	bool running;
 	bool readable;		/* the socket may have more */
 	bool want_read;		/* a step wants more than there was */

@@ -38,7 +38,14 @@ struct call;
 struct conn;
 struct tls_server;
 
-enum { EDGE_CALLS_MAX = 10240, EDGE_CALL_SLOTS = 4096 };
+enum {
+	EDGE_CALLS_MAX = 10240, EDGE_CALL_SLOTS = 4096,
+	/* A head of so many bytes is a large one, of which there may be fewer:
+	 * it is kept here, and in dial, until its request is answered. */
+	EDGE_LARGE = 16384, EDGE_LARGE_MAX = 1024,
+};
+
+#define EDGE_TOO_LARGE SV("too many requests with large heads at once")
 
 struct edge {
 	struct loop *loop;
@@ -55,6 +62,7 @@ struct edge {
 	struct timer tick, burial;
 	unsigned n_conns;
 	unsigned n_calls, max_calls;	/* at least one for each connection */
+	unsigned n_large;		/* heads */
 	bool accepts;			/* the listener is being watched for more */
 	uint32_t last_number;
 };
@@ -67,6 +75,23 @@ void edge_tell(struct edge *g, const struct msg *m);
 /* REFUSED, with the host and the port that were meant. */
 void edge_refused(struct edge *g, uint32_t conn, struct sv host, uint16_t port,
 		  struct sv reason);
+
+/* One more large head, if there may be; *is_large is noted, and given back by
+ * edge_put_large(), which accepts one that is not. */
+static inline bool edge_take_large(struct edge *g, bool *is_large)
+{
+	if (!*is_large && g->n_large < EDGE_LARGE_MAX) {
+		*is_large = true;
+		g->n_large++;
+	}
+	return *is_large;
+}
+
+static inline void edge_put_large(struct edge *g, bool *is_large)
+{
+	g->n_large -= *is_large;
+	*is_large = false;
+}
 
 /* The tick runs while there is something to look after. */
 void edge_need_tick(struct edge *g);

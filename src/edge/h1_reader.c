@@ -156,13 +156,18 @@ static bool read_head(struct call *call)
 	c->scanned = n == H1_MORE ? c->in.n : 0;
 	if (n > 0) {
 		buf_consume(&c->in, (size_t)n);
+		edge_put_large(c->edge, &c->is_large);
 		on_head(call, &head);
 		return true;
 	}
 	call_forget(call);
-	if (n == H1_MORE && !begins_foreign(c))
+	if (n != H1_MORE || begins_foreign(c)) {
+		refuse_head(c, &head);
+		return true;
+	}
+	if (c->in.n <= EDGE_LARGE || edge_take_large(c->edge, &c->is_large))
 		return wait_for_more(c);
-	refuse_head(c, &head);
+	refuse_bytes(c, 503, EDGE_TOO_LARGE);
 	return true;
 }
 

@@ -128,6 +128,52 @@ def test_ten_thousand_idle_connections(place, every_descriptor):
     edge.close()
 
 
+def test_a_flood_of_large_heads_is_bounded(place, every_descriptor):
+    """Whole or not, there may be a thousand of them; small ones pass."""
+    edge = Edge(place)
+    before, address = edge.memory(), edge.address(HOST)
+    small = edge.connect(HOST)
+    large = "X-Large: " + "a" * 8000 + "\r\n"
+    head = GET[:-2] + large * 4
+    agents, asked, refused = [], [], 0
+    for i in range(1224):
+        agent = edge.connect(address, literal=True)
+        agent.send(head if i % 2 else head + "\r\n")
+        agents.append(agent)
+        if i >= 1024:
+            answer = agent.response()
+            assert answer.status == 503 and b"too many" in answer.body
+            refused += edge.refused().reason.count(b"too many")
+        elif i % 2 == 0:
+            asked.append(edge.request())
+    assert (len(asked), refused) == (512, 200)
+    assert edge.memory() - before < 1024 * 96
+    small.send(GET)
+    edge.deny(edge.request())
+    assert small.response().status == 403
+    # One that is over makes room for another.
+    edge.deny(asked[0])
+    assert agents[0].response().status == 403
+    again = edge.connect(address, literal=True)
+    again.send(head + "\r\n")
+    edge.deny(edge.request())
+    assert again.response().status == 403
+    edge.close()
+
+
+def test_a_head_that_is_too_large_to_be_asked_is_not_counted(edge):
+    agent = edge.connect(HOST)
+    fields = "".join(f"x{i}: {'a' * 510}\r\n" for i in range(126))
+    agent.send(GET[:-2] + fields + "\r\n")
+    assert agent.response().status == 431
+    assert b"too large" in edge.refused().reason
+    agent.send(GET)
+    request = edge.request()
+    assert request.id == 1
+    edge.deny(request)
+    assert agent.response().status == 403
+
+
 def limit_descriptors(pid, most=None):
     """Of a process that runs; None: no limit but the hard one.  root's helpers
     are somebody else's, who may do that."""
