@@ -5,7 +5,8 @@
 test has seen the first one come out of the client, /git/ is git's own server, and
 what `packages()` returns is served as it is: registries of a package, `thing`.
 /page does for a browser what the others have a script for, and /report gets what it
-has read; the page is whole, and the browser ends, when that has come.
+has read; the page is whole, and the browser ends, when that has come.  /ws is all of it
+in messages of a WebSocket.
 """
 import base64
 import hashlib
@@ -15,6 +16,7 @@ import tarfile
 import threading
 import zipfile
 
+import ws_origin
 from origin import Origin
 
 HOST = "matrix.test"
@@ -55,6 +57,9 @@ class Matrix(Origin):
         path = request.path
         if path == "/live":
             self._live(connection)
+        elif path == "/ws":
+            self._messages(connection, request)
+            return False
         elif path == "/upload" or request.method == "PUT":
             connection.answer(b'{"took": %d}\n' % len(request.body))
         elif path.startswith("/git/"):
@@ -80,6 +85,26 @@ class Matrix(Origin):
         connection.send(b"14\r\ndata: first event  \n\r\n")
         self.held = self.seen.wait(8)
         connection.send(b"14\r\ndata: second event \n\r\n0\r\n\r\n")
+
+    def _messages(self, connection, request):
+        key = request.get("sec-websocket-key").encode()
+        connection.send(b"HTTP/1.1 101 Go\r\nUpgrade: websocket\r\n"
+                        b"Connection: Upgrade\r\nSec-WebSocket-Accept: "
+                        + ws_origin.accept_of(key) + b"\r\n\r\n")
+        pipe = ws_origin.Pipe(connection.sock)
+        pipe.got = bytes(connection.buffer)
+
+        def say(text):
+            pipe.send(ws_origin.frame(text, ws_origin.TEXT))
+
+        say(b"fetched it")
+        request.body = pipe.frame()[1]
+        say(b'"took": %d' % len(request.body))
+        say(b"first event")
+        self.held = self.seen.wait(8)
+        say(b"second event")
+        pipe.send(ws_origin.frame(b"\3\xe8", ws_origin.CLOSE))
+        pipe.frame()
 
 
 def tar(files):

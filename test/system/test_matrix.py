@@ -120,6 +120,33 @@ await ask("/upload", { method: "POST" }, fs.readFileSync("up"))
 await ask("/live", {})
 await ask("/refused", {})
 """
+UNDICI = """
+const { request } = require("undici")
+const ask = async (path, options) => {
+    const answer = await request("https://matrix.test" + path, options)
+    for await (const piece of answer.body)
+        console.log(piece.toString())
+}
+(async () => {
+    await ask("/fetch")
+    await ask("/upload", { method: "POST",
+        body: require("fs").createReadStream("up") })
+    await ask("/live")
+    await ask("/refused")
+})()
+"""
+WS = """
+const WebSocket = require("ws")
+const u = "wss://matrix.test"
+const socket = new WebSocket(u + "/ws")
+socket.on("open", () => socket.send(require("fs").readFileSync("up")))
+socket.on("message", text => console.log(text.toString()))
+socket.on("close", code => {
+    console.log("closed", code)
+    new WebSocket(u + "/refused").on("unexpected-response", (request, answer) =>
+        console.log(answer.statusCode, answer.statusMessage))
+})
+"""
 NPM = """
 export HOME=/tmp npm_config_registry=https://matrix.test/npm/
 export npm_config_update_notifier=false npm_config_fetch_retries=0
@@ -243,6 +270,8 @@ while (($line = fgets($f)) !== false) echo $line;
 file_get_contents("$u/refused");
 """
 
+# Packages of the distribution, for a node that may not be of it.
+NODE = ["env", "NODE_PATH=/usr/share/nodejs", "node", "-e"]
 ALL = ["GET /fetch", "POST /upload", "GET /live"]
 # client: what has to be there, the script, what arrives at the origin, what
 # else is printed.
@@ -264,6 +293,8 @@ CLIENTS = {
                    []),
     "node-https": ("node", ["node", "--input-type=module", "-e", HTTPS], ALL,
                    []),
+    "undici": ("node:undici", [*NODE, UNDICI], ALL, []),
+    "ws": ("node:ws", [*NODE, WS], ["GET /ws"], ["closed 1000", "403"]),
     "npm": ("npm", NPM, ["GET /npm/thing", "PUT /npm/mine"], ["+ mine@1.0.0"]),
     "cargo": ("cargo", CARGO, [
         "GET /index/config.json", "GET /index/th/in/thing",
@@ -278,10 +309,10 @@ CLIENTS = {
     "perl": ("perl:IO::Socket::SSL", ["perl", "-e", PERL], ALL, []),
     "ruby": ("ruby", ["ruby", "-e", RUBY], ALL, []),
     "php": ("php:curl", ["php", "-r", PHP], ALL, []),
-    # Too large to be installed for this: where they are.
     "chromium": ("chromium", [
         "chromium", "--headless=new", "--no-sandbox", "--disable-gpu",
         "--dump-dom", "https://matrix.test/page"], ALL, []),
+    # A second browser is too large to be installed for this: where it is.
     "firefox": ("firefox-esr", [
         "firefox-esr", "--headless", "--screenshot", "/tmp/page.png",
         "https://matrix.test/page"], ALL, []),
@@ -309,9 +340,10 @@ def has(stockade, what):
         return path
     test = {"python3": ["-c", f"import {module}"],
             "perl": ["-M" + module, "-e1"],
+            "node": ["-e", f"require('{module}')"],
             "php": ["-r", f"exit(extension_loaded('{module}') ? 0 : 1);"],
             }[program]
-    return subprocess.run([path, *test], stdout=subprocess.DEVNULL,
+    return subprocess.run([*NODE[:2], path, *test], stdout=subprocess.DEVNULL,
                           stderr=subprocess.DEVNULL, check=False,
                           ).returncode == 0
 
@@ -385,11 +417,11 @@ def test_client(stockade, matrix, authority, client):
     said = f"{status}\n{out}\n{err}\n{matrix.targets}"
     assert set(arrives) <= set(matrix.targets), said
     assert not any("refused" in target for target in matrix.targets), said
-    if arrives[:3] == ALL:
+    if arrives[:3] == ALL or client == "ws":
         assert "fetched it" in out and "second event" in out, said
         assert f'"took": {len(UPLOAD)}' in out, said
         assert next(r for r in matrix.requests
-                    if r.path == "/upload").body == UPLOAD
+                    if r.path in ("/upload", "/ws")).body == UPLOAD
         assert matrix.held, "the stream came when it was whole\n" + said
     for text in prints:
         assert text in out, said
