@@ -154,8 +154,10 @@ echo '{"name":"mine","version":"1.0.0"}' > package.json
 npm publish --//matrix.test/npm/:_authToken=x
 npm install --no-audit --no-fund thing refused
 """
+# The second line: before 1.68 it read such an index only when asked to.
 CARGO = """
 export CARGO_HOME=/tmp/cargo PATH=${CARGO%/*}:$PATH
+export RUSTC_BOOTSTRAP=1 CARGO_UNSTABLE_SPARSE_REGISTRY=true
 fetch() {
     mkdir -p $1/src && touch $1/src/lib.rs &&
     printf '[package]\\nname="%s"\\nversion="0.1.0"\\n[dependencies]\\n%s="1"\\n' \\
