@@ -195,6 +195,8 @@ void call_page(struct call *call, struct page *p)
 	p->request = buf_sv(&request);
 	p->plain = page_wants_plain(http_field_get(&r->fields,
 						   SV("user-agent")));
+	p->grpc = page_wants_grpc(http_field_get(&r->fields,
+						 SV("content-type")));
 	p->head_only = sv_eq(r->method, SV("HEAD"));
 	call->conn->face->page(call, p);
 	call_rest(call);

@@ -266,24 +266,46 @@ static void end(struct call *call, const struct http_fields *trailers)
 	resume(call->h2);
 }
 
+/* A call that ends with its head: whose status is 200, or a program of gRPC would
+ * say that number alone. */
+static void head_put_grpc(struct head *h, const struct page *p,
+			  struct buf *message)
+{
+	page_put_grpc_message(message, p);
+	head_put(h, SV(":status"), SV("200"));
+	head_put(h, SV("content-type"), SV("application/grpc"));
+	head_put_number(h, SV("grpc-status"), h->status, page_grpc_status(p));
+	head_put(h, SV("grpc-message"), buf_sv(message));
+}
+
+static void head_put_page(struct head *h, const struct page *p, size_t length)
+{
+	head_put_number(h, SV(":status"), h->status, p->status);
+	head_put(h, SV("content-type"), page_type(p));
+	head_put_number(h, SV("content-length"), h->length, length);
+}
+
 /* The stream goes on by itself to the end of the page. */
 static void page(struct call *call, struct page *p)
 {
 	auto_buf struct buf denial = buf_new(PAGE_MAX);
+	auto_buf struct buf message = buf_new(PAGE_MAX);
 	struct h2_stream *s = call->h2;
 	nghttp2_nv v[EXTRA_FIELDS];
 	struct head h = { .v = v };
 
-	page_put_body(&s->out, p);
 	page_put_denial(&denial, p);
 	s->is_last = true;
-	head_put_number(&h, SV(":status"), h.status, p->status);
-	head_put(&h, SV("content-type"), page_type(p));
-	head_put_number(&h, SV("content-length"), h.length, s->out.n);
+	if (p->grpc) {
+		head_put_grpc(&h, p, &message);
+	} else {
+		page_put_body(&s->out, p);
+		head_put_page(&h, p, s->out.n);
+	}
 	head_put(&h, SV("cache-control"), SV("no-store"));
 	if (denial.n)
 		head_put(&h, SV("stockade-denied"), buf_sv(&denial));
-	submit(s, &h, !p->head_only);
+	submit(s, &h, !p->head_only && !p->grpc);
 	h2_part(s);
 	if (p->close)
 		h2_retire_call(call);

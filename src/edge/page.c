@@ -22,6 +22,16 @@ bool page_wants_plain(struct sv user_agent)
 	       sv_starts(user_agent, SV("Go-http-client/"));
 }
 
+bool page_wants_grpc(struct sv content_type)
+{
+	struct sv kind = SV("application/grpc");
+
+	/* Not grpc-web, whose end is in the body. */
+	return sv_starts(content_type, kind) &&
+	       (content_type.n == kind.n || content_type.p[kind.n] == '+' ||
+		content_type.p[kind.n] == ';');
+}
+
 static void put_ascii(struct buf *b, struct sv v, size_t max)
 {
 	for (size_t i = 0; i < v.n && i < max; i++)
@@ -153,6 +163,41 @@ void page_put_denial(struct buf *out, const struct page *p)
 {
 	if (is_denial(p))
 		put_slug(out, p->reason);
+}
+
+unsigned int page_grpc_status(const struct page *p)
+{
+	enum { PERMISSION_DENIED = 7, RESOURCE_EXHAUSTED, INTERNAL = 13,
+	       UNAVAILABLE };
+
+	if (p->status == 429)
+		return RESOURCE_EXHAUSTED;
+	if (is_denial(p))
+		return PERMISSION_DENIED;
+	return is_failure(p) ? UNAVAILABLE : INTERNAL;
+}
+
+/* Percent-encoded, as that field is everywhere. */
+static void put_percent(struct buf *b, struct sv v)
+{
+	for (size_t i = 0; i < v.n && i < REQUEST_MAX; i++) {
+		unsigned char c = (unsigned char)v.p[i];
+
+		if (c >= ' ' && c <= '~' && c != '%')
+			buf_putc(b, (char)c);
+		else
+			buf_printf(b, "%%%02X", c);
+	}
+}
+
+void page_put_grpc_message(struct buf *out, const struct page *p)
+{
+	buf_printf(out, "%s: ", error_of(p));
+	put_percent(out, p->reason);
+	if (p->allow_with.n == 0)
+		return;
+	buf_puts(out, "; allowed with: ");
+	put_percent(out, p->allow_with);
 }
 
 void page_put(struct buf *out, const struct page *p)

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Clients that speak HTTP/2, and origins that do not, or do."""
 import json
+import struct
+
+import pytest
 
 from dial_stage import Origin
 from h2_origin import H2Peer
@@ -85,69 +88,117 @@ GRPC = r"""
 const http2 = require("http2");
 const session = http2.connect("https://grpc.test");
 session.on("error", e => { console.log("session", e); process.exit(1); });
+const ASK = Buffer.from("\0\0\0\0\4ask;");
 function call(kind) {
 	return new Promise((resolve) => {
-		const stream = session.request({ ":method": "POST", ":path": "/" + kind,
+		const stream = session.request({ ":method": "POST",
+			":path": "/test.Calls/" + kind,
 			"content-type": "application/grpc", te: "trailers" });
-		let status = 0, text = "", left = 2, trailers = {};
-		stream.on("response", h => status = h[":status"]);
-		stream.on("trailers", h => trailers = { ...h });
+		let text = "", left = 2, end = {};
+		stream.on("response", h => end = h);
+		stream.on("trailers", h => end = h);
 		stream.on("data", d => {
-			text += d;
+			text += d.toString().replace(/[^a-z;]/g, "");
 			if (kind == "both" && left-- > 0)
-				stream.write("ask;");
+				stream.write(ASK);
 			else if (kind == "both")
 				stream.end();
 		});
-		stream.on("error", e => resolve({ error: e.code }));
-		stream.on("end", () => setImmediate(
-			() => resolve({ kind, status, text, trailers })));
-		stream.write("ask;");
+		stream.on("error", e => resolve(["error", e.code]));
+		stream.on("end", () => setImmediate(() => resolve(
+			[text, +end["grpc-status"],
+			 decodeURIComponent(end["grpc-message"] || "")])));
+		stream.write(ASK);
 		if (kind == "client")
-			stream.write("ask;");
+			stream.write(ASK);
 		if (kind != "both")
 			stream.end();
 	});
 }
 (async () => {
-	const kinds = ["unary", "client", "server", "both"];
+	const kinds = ["unary", "client", "server", "both", "refused"];
 	console.log(JSON.stringify(await Promise.all(kinds.map(call))));
 	session.close();
 })();
+"""
+GRPC_PYTHON = """
+import grpc, json, queue
+channel = grpc.secure_channel("grpc.test:443", grpc.ssl_channel_credentials())
+def method(kind, name):
+    return getattr(channel, kind)("/test.Calls/" + name)
+asks = queue.Queue()
+def both():
+    asks.put(b"ask;")
+    left = 2
+    for told in method("stream_stream", "both")(iter(asks.get, None)):
+        yield told
+        asks.put(b"ask;" if left > 0 else None)
+        left -= 1
+said = [[method("unary_unary", "unary")(b"ask;")],
+        [method("stream_unary", "client")(iter([b"ask;"] * 2))],
+        method("unary_stream", "server")(b"ask;"), both()]
+said = [[b"".join(one).decode(), 0, ""] for one in said]
+try:
+    method("unary_unary", "refused")(b"ask;")
+except grpc.RpcError as e:
+    said.append(["", e.code().value[0], e.details()])
+print(json.dumps(said))
 """
 
 
 def rpc(peer):
     """Answers each "ask;" at once; a call ends in trailers."""
     told, over = {}, set()
+
+    def say(number, *messages):
+        for text in messages:
+            peer.data(number, struct.pack(">BI", 0, len(text)) + text)
+
     while True:
         peer.pump()
         for number, request in peer.requests.items():
             if number not in told:
                 peer.respond(number, ("content-type", "application/grpc"))
                 told[number] = 0
-            while request.body.count(b"ask;") > told[number]:
-                told[number] += 1
-                peer.data(number, b"told;")
+            asked = request.body.count(b"ask;")
+            if asked > told[number] and request.get(
+                    ":path") != b"/test.Calls/client":
+                say(number, *[b"told;"] * (asked - told[number]))
+                told[number] = asked
             if not request.ended or number in over:
                 continue
-            if request.get(":path") == b"/server":
-                peer.data(number, b"more;more;")
+            if request.get(":path") == b"/test.Calls/client":
+                say(number, b"told;" * asked)
+            if request.get(":path") == b"/test.Calls/server":
+                say(number, b"more;", b"more;")
             peer.trailers(number, ("grpc-status", "0"))
             over.add(number)
 
 
-def test_grpc(stockade, net, authority):
-    origin = Origin(lambda peer: rpc(H2Peer(peer.sock)),
-                    authority.leaf("grpc.test"))
+@pytest.mark.parametrize("client", ["node", "python"])
+def test_grpc(stockade, net, authority, client):
+    """Its four kinds, and a refusal that a program of it shows."""
+    peers = []
+
+    def serve(peer):
+        peers.append(H2Peer(peer.sock))
+        rpc(peers[-1])
+
+    command = ["node", "-e", GRPC]
+    if client == "python":
+        command = ["/usr/bin/python3", "-c", GRPC_PYTHON]
+    origin = Origin(serve, authority.leaf("grpc.test"))
     origin.context.set_alpn_protocols(["h2"])
-    result = stockade.run("node", "-e", GRPC, policy=net +
+    result = stockade.run(*command, policy=net +
                           f"reach grpc.test via 127.0.0.1:{origin.port}\n"
-                          "allow POST grpc.test/**\n").ok()
+                          "allow POST grpc.test/**\n"
+                          "deny * grpc.test/test.Calls/refused\n").ok()
     got = json.loads(result.out)
-    assert [one.get("text", one) for one in got] == [
-        "told;", "told;told;", "told;more;more;", "told;told;told;"]
-    assert all(one["status"] == 200 and one["trailers"]["grpc-status"] == "0"
-               for one in got)
+    assert got[:4] == [[text, 0, ""] for text in (
+        "told;", "told;told;", "told;more;more;", "told;told;told;")], result
+    assert got[4][:2] == ["", 7]
+    assert got[4][2].startswith("denied by stockade: denied by: deny * grpc"), got
     assert origin.connections == 1
+    assert not [r for r in peers[0].requests.values()
+                if r.get(":path").endswith(b"refused")]
     origin.close()

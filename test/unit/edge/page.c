@@ -105,6 +105,30 @@ static void test_oversized_quotes_leave_a_valid_answer(void)
 	CHECK(sv_ends(v, SV("{\"error\": \"denied by stockade\"}\n")));
 }
 
+static void test_a_call_of_grpc_is_told_in_one_line(void)
+{
+	struct page p = { .status = 403, .reason = SV("50% of\r\n\xc3"),
+			  .allow_with = SV("allow POST a.example/x") };
+
+	buf_reset(&out);
+	page_put_grpc_message(&out, &p);
+	CHECK(sv_eq(buf_sv(&out),
+		    SV("denied by stockade: 50%25 of%0D%0A%C3; allowed with: "
+		       "allow POST a.example/x")));
+	CHECK(page_grpc_status(&p) == 7);
+	p.status = 429;
+	CHECK(page_grpc_status(&p) == 8);
+	p.status = 400;
+	CHECK(page_grpc_status(&p) == 13);
+	p.status = 502;
+	CHECK(page_grpc_status(&p) == 14);
+	CHECK(page_wants_grpc(SV("application/grpc")));
+	CHECK(page_wants_grpc(SV("application/grpc+proto")));
+	CHECK(!page_wants_grpc(SV("application/grpc-web")));
+	CHECK(!page_wants_grpc(SV("application/json")));
+	CHECK(!page_wants_grpc(SV("")));
+}
+
 int main(void)
 {
 	RUN(test_denial_says_it_everywhere);
@@ -112,6 +136,7 @@ int main(void)
 	RUN(test_a_limit_is_a_denial);
 	RUN(test_head_only_and_close);
 	RUN(test_git_reads_plain_text);
+	RUN(test_a_call_of_grpc_is_told_in_one_line);
 	RUN(test_oversized_quotes_leave_a_valid_answer);
 	buf_free(&out);
 	return tap_done();
