@@ -170,6 +170,8 @@ except OSError:
 sys.stdout.write(got.decode("latin-1"))
 """
 GOOD = r"GET /headers HTTP/1.1\r\nHost: @HOST@\r\n\r\n"
+# After which the client need not wait.
+LAST = r"GET /headers HTTP/1.1\r\nHost: @HOST@\r\nConnection: close\r\n\r\n"
 
 
 def raw(stockade, policy, name, sni, host, data):
@@ -180,7 +182,7 @@ def raw(stockade, policy, name, sni, host, data):
 def test_names_must_agree(stockade, net, api, other):
     """The name that was looked up, the SNI and the Host are one name."""
     policy = net + "allow GET api.test/**\nallow GET other.test/**\n"
-    good = raw(stockade, policy, "api.test", "api.test", "api.test", GOOD)
+    good = raw(stockade, policy, "api.test", "api.test", "api.test", LAST)
     assert '"origin": "api"' in good.out, good
     for sni, host in (("other.test", "api.test"), ("api.test", "other.test"),
                       ("other.test", "other.test"), ("", "other.test")):
@@ -193,7 +195,7 @@ def test_names_must_agree(stockade, net, api, other):
 
 def test_without_sni_the_looked_up_name_counts(stockade, net, api):
     result = raw(stockade, net + "allow GET api.test/**\n", "api.test", "",
-                 "api.test", GOOD)
+                 "api.test", LAST)
     assert '"origin": "api"' in result.out, result
 
 
@@ -237,7 +239,7 @@ def test_pipelined_requests_are_decided_one_by_one(stockade, net, api):
     result = raw(
         stockade, net + "allow GET api.test/headers\n", "api.test",
         "api.test", "api.test",
-        GOOD + r"GET /no HTTP/1.1\r\nHost: @HOST@\r\n\r\n" + GOOD)
+        GOOD + r"GET /no HTTP/1.1\r\nHost: @HOST@\r\n\r\n" + LAST)
     assert api.targets == ["GET /headers", "GET /headers"], result
     codes = re.findall(r"HTTP/1\.1 (\d+)", result.out)
     assert codes == ["200", "403", "200"], result

@@ -227,7 +227,7 @@ def test_sources(stockade, net, api):
     "env", "file /nonexistent/token", 'command "exit 3"',
     'command "cat /dev/null"', "command /nonexistent/program",
     'command "echo a-value; exit 4"',
-    'command "echo a-value; exec >&-; sleep 4"'])
+    'command "echo a-value; exec >&- sleep 4"'])
 def test_a_source_that_fails_is_125(stockade, net, source):
     marker = stockade.cwd / "ran"
     result = stockade.run("touch", str(marker), policy=net + ALLOW +
