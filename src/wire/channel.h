@@ -65,8 +65,8 @@ int channel_send(struct channel *c, const struct msg *m, struct err *e);
  * From now on what is sent waits until the loop has come round, and leaves as one
  * packet, as far as it fits: whoever reads it is woken once.  Not what carries a
  * descriptor or a secret, asks for a sign of life or says that all is over; that
- * leaves at once, behind what waits.  is_first: before what waits on channels that are not.  A failure
- * then ends the channel: there is nobody to report it to.
+ * leaves at once, behind what waits.  is_first: before what waits on channels that
+ * are not.  A failure then ends the channel: there is nobody to report it to.
  */
 void channel_gather(struct channel *c, bool is_first);
 /* What `other` has sent by then is handled before each packet of c. */
