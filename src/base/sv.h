@@ -53,7 +53,9 @@ static inline bool sv_ends(struct sv v, struct sv suffix)
 /* The part of v from offset `from` (at most v.n) on. */
 static inline struct sv sv_from(struct sv v, size_t from)
 {
-	return from >= v.n ? sv_of(v.p + v.n, 0) : sv_of(v.p + from, v.n - from);
+	if (from >= v.n)	/* adding to NULL is undefined, even nothing */
+		return sv_of(v.n ? v.p + v.n : v.p, 0);
+	return sv_of(v.p + from, v.n - from);
 }
 
 static inline struct sv sv_head(struct sv v, size_t n)
