@@ -29,6 +29,7 @@ static char receive_buffer[WIRE_SIZE_MAX];
 static struct channel *waiting[2];
 
 static void flush(struct channel *c);
+static void flush_first(void);
 
 /* A LEASE carries a secret: no copy of it stays behind in this process. */
 static void wipe(const struct msg *m, char *bytes, size_t n)
@@ -199,12 +200,20 @@ static void flush(struct channel *c)
 
 	if (!c->is_waiting)
 		return;
+	if (!c->is_first)
+		flush_first();
 	stop_waiting(c);
 	if (send_batch(c, &ignored) < 0)
 		(void)shutdown(c->watch.fd, SHUT_RDWR);
 	/* There are many of the others, and most are quiet. */
 	if (!c->is_first)
 		buf_free(&c->batch);
+}
+
+static void flush_first(void)
+{
+	while (waiting[0])
+		flush(waiting[0]);
 }
 
 static void flush_all(void)
@@ -238,9 +247,13 @@ static int send_later(struct channel *c, struct sv bytes, const struct msg *m,
 {
 	bool at_once = is_urgent(m) || bytes.n > BATCH_MAX;
 
-	if ((at_once || c->batch.n + bytes.n > BATCH_MAX) &&
-	    send_batch(c, e) < 0)
-		return -1;
+	if (at_once || c->batch.n + bytes.n > BATCH_MAX) {
+		/* What leaves early must not overtake what is first. */
+		if (!c->is_first)
+			flush_first();
+		if (send_batch(c, e) < 0)
+			return -1;
+	}
 	if (at_once)
 		return send_encoded(c, bytes, m, e);
 	if (!c->is_waiting) {

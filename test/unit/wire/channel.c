@@ -324,6 +324,35 @@ static void test_channel_what_is_urgent_waits_for_nobody(void)
 	loop_free(l);
 }
 
+static void test_channel_what_is_first_is_not_overtaken(void)
+{
+	struct err e;
+	struct loop *l = loop_new(&e);
+	struct peer a, b, c, d;
+	struct msg m = socket_msg(1);
+	int pipes[2];
+
+	open_pair(l, &a, &b);
+	open_pair(l, &c, &d);
+	channel_gather(&a.channel, true);
+	channel_gather(&c.channel, false);
+	CHECK(channel_send(&a.channel, &m, &e) == 0);
+	CHECK(channel_send(&c.channel, &m, &e) == 0);
+	CHECK(packet_size(&b) < 0 && packet_size(&d) < 0);
+	CHECK(pipe(pipes) == 0);
+	m.n_fds = 1;
+	m.fds[0] = pipes[0];
+	CHECK(channel_send(&c.channel, &m, &e) == 0);
+	CHECK(packet_size(&b) > 0 && packet_size(&d) > 0);
+	(void)close(pipes[0]);
+	(void)close(pipes[1]);
+	channel_close(&a.channel);
+	channel_close(&b.channel);
+	channel_close(&c.channel);
+	channel_close(&d.channel);
+	loop_free(l);
+}
+
 static void test_channel_reads_behind_another(void)
 {
 	struct err e;
@@ -451,6 +480,7 @@ int main(void)
 	RUN(test_channel_that_gathers_sends_one_packet);
 	RUN(test_channel_whose_bytes_are_many_sends_more_packets);
 	RUN(test_channel_what_is_urgent_waits_for_nobody);
+	RUN(test_channel_what_is_first_is_not_overtaken);
 	RUN(test_channel_reads_behind_another);
 	RUN(test_channel_a_ping_is_answered_by_itself);
 	RUN(test_channel_garbage_ends_it);
