@@ -188,15 +188,15 @@ void run_prepare(void)
 int run_new_id(char ret_id[RUN_ID_MAX], struct err *e)
 {
 	struct utc now = utc_of(time(NULL));
-	uint8_t noise[3];
+	uint8_t noise[5];
 	int n;
 
 	if (getrandom(noise, sizeof noise, 0) != sizeof noise)
 		return err_sys(e, "getrandom");
 	n = snprintf(ret_id, RUN_ID_MAX,
-		     "%04u%02u%02u-%02u%02u%02u-%02x%02x%02x", now.year,
+		     "%04u%02u%02u-%02u%02u%02u-%02x%02x%02x%02x%02x", now.year,
 		     now.month, now.day, now.hour, now.minute, now.second,
-		     noise[0], noise[1], noise[2]);
+		     noise[0], noise[1], noise[2], noise[3], noise[4]);
 	if (n < 0 || n >= RUN_ID_MAX)
 		return err_kind(e, ERR_BUG, "the name of the run");
 	return 0;

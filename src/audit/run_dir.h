@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Where runs are kept: $XDG_STATE_HOME/stockade/runs/ID.jsonl, by default below
- * ~/.local/state.  An ID is the start's UTC time and 24 random bits, so that
- * names sort by age: 20261129-163000-4f2a9c.
+ * ~/.local/state.  An ID is the start's UTC time, so that names sort by age, and
+ * 40 random bits, for hosts that start thousands in a second:
+ * 20261129-163000-4f2a9c01b7.
  */
 #ifndef AUDIT_RUN_DIR_H
 #define AUDIT_RUN_DIR_H

@@ -178,7 +178,7 @@ int runs_main(int argc, char **argv, struct err *e)
 	if (run_list(&a, &ids, &n, e) < 0)
 		return -1;
 	if (n && !as_json)
-		(void)printf("%-24s%6s  %11s  %s\n", "run", "status", "",
+		(void)printf("%-28s%6s  %11s  %s\n", "run", "status", "",
 			     "command");
 	if (run_held_recover(e) < 0)
 		return -1;
