@@ -19,7 +19,7 @@
 #define SUFFIX ".jsonl"
 /* Empty files; the next runs' trails, by rename, from the last to the first. */
 #define SPARE ".next."
-enum { SPARES = 32, SPARE_NAME_MAX = sizeof SPARE + 2 };
+enum { SPARES = 32, SPARE_NAME_MAX = sizeof SPARE + 10 };
 
 int run_state_path(struct arena *a, struct sv *ret, struct err *e)
 {

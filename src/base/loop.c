@@ -186,7 +186,6 @@ int loop_run(struct loop *l, struct err *e)
 
 		run_before_wait(l);
 		n = wait_for_events(l, &busy);
-
 		if (n < 0 && errno != EINTR)
 			return err_sys(e, "epoll_wait");
 		busy |= n > 0;

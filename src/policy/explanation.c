@@ -71,12 +71,6 @@ static void put_query_reason(struct buf *b, const struct policy *p,
 			   query_difference(near->query, q->query));
 }
 
-static bool has_parameters(struct sv path)
-{
-	return sv_find(path, ';') < path.n ||
-	       sv_find_sv(path, SV("%3B")) < path.n;
-}
-
 static void put_reason(struct buf *b, const struct policy *p,
 		       const struct question *q, bool clear,
 		       const struct answer *answer)
@@ -97,7 +91,7 @@ static void put_reason(struct buf *b, const struct policy *p,
 	} else {
 		buf_puts(b, "no rule allows ");
 		put_request(b, q);
-		if (has_parameters(q->path))
+		if (urlpattern_has_parameters(q->path))
 			buf_puts(b, " both with and without what is behind "
 				 "a `;`");
 		put_query_reason(b, p, q);

@@ -222,18 +222,25 @@ struct sv urlpattern_other_reading(struct sv v, char *out)
 	return sv_of(out, n);
 }
 
+bool urlpattern_has_parameters(struct sv v)
+{
+	return sv_find(v, ';') < v.n || sv_find_sv(v, SV("%3B")) < v.n;
+}
+
 struct sv urlpattern_bare(struct sv v, char *out)
 {
-	bool in_parameters = false, any = false;
+	bool in_parameters = false;
 	size_t n = 0;
 
+	if (!urlpattern_has_parameters(v))
+		return (struct sv){ 0 };
 	for (size_t i = 0; i < v.n; i++) {
 		if (v.p[i] == '/')
 			in_parameters = false;
 		else if (v.p[i] == ';' || sv_starts(sv_from(v, i), SV("%3B")))
-			in_parameters = any = true;
+			in_parameters = true;
 		if (!in_parameters)
 			out[n++] = v.p[i];
 	}
-	return any ? sv_of(out, n) : (struct sv){ 0 };
+	return sv_of(out, n);
 }

@@ -30,6 +30,9 @@ bool urlpattern_match(struct sv pattern, struct sv path);
  */
 struct sv urlpattern_other_reading(struct sv v, char *out);
 
+/* Is there a `;`, encoded or not? */
+bool urlpattern_has_parameters(struct sv v);
+
 /*
  * A path or a pattern as servers read it that take what is behind a `;` in a
  * segment for parameters.  Writes and returns as above; .p is NULL when there are

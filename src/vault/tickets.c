@@ -138,11 +138,6 @@ int tickets_grant(struct tickets *t, const struct claim *c, uint32_t secret,
 	return 0;
 }
 
-bool tickets_has(struct tickets *t, struct sv ticket, uint64_t now_ms)
-{
-	return find(t, ticket, now_ms) != NULL;
-}
-
 bool tickets_redeem(struct tickets *t, const struct claim *c, uint64_t now_ms,
 		    uint32_t *ret_secret)
 {

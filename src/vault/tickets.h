@@ -48,8 +48,6 @@ struct claim {
 /* ERR_PROTO for a ticket that is malformed or known, ERR_LIMIT without memory. */
 must_check int tickets_grant(struct tickets *t, const struct claim *c,
 			     uint32_t secret, uint64_t now_ms, struct err *e);
-/* Whether it was granted, and neither spent nor forgotten since. */
-bool tickets_has(struct tickets *t, struct sv ticket, uint64_t now_ms);
 /* Spends the ticket; *ret_secret only when true. */
 must_check bool tickets_redeem(struct tickets *t, const struct claim *c,
 			       uint64_t now_ms, uint32_t *ret_secret);

@@ -412,12 +412,6 @@ bool channel_take(struct channel *c)
 	return channel_is_open(c) && !c->paused && take_packet(c);
 }
 
-void channel_catch_up(struct channel *c)
-{
-	while (channel_take(c))
-		;
-}
-
 static void on_ready(struct watch *w, uint32_t events)
 {
 	struct channel *c = container_of(w, struct channel, watch);
@@ -433,8 +427,8 @@ static void on_ready(struct watch *w, uint32_t events)
 	 * nothing is left to read. */
 	if (c->paused && !(events & (EPOLLHUP | EPOLLERR)))
 		return;
-	if (c->behind)
-		channel_catch_up(c->behind);
+	while (c->behind && channel_take(c->behind))
+		;
 	if (channel_is_open(c))
 		(void)take_packet(c);
 }

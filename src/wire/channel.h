@@ -77,8 +77,6 @@ void channel_pause(struct channel *c, bool paused);
  * or no channel any more.  Not while a message is being handled, whoever's: there
  * is one place to receive them. */
 bool channel_take(struct channel *c);
-/* The same, until there is none. */
-void channel_catch_up(struct channel *c);
 
 /* A connected, non-blocking, close-on-exec pair. */
 must_check int channel_pair(int ret_fds[2], struct err *e);

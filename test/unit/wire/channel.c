@@ -83,6 +83,12 @@ static void open_pair(struct loop *l, struct peer *from, struct peer *to)
 	open_as(l, from, ROLE_RESOLVE, to, ROLE_DIAL);
 }
 
+static void close_pair(struct peer *from, struct peer *to)
+{
+	channel_close(&from->channel);
+	channel_close(&to->channel);
+}
+
 /* What dial says of a short response. */
 static void send_response(struct peer *from)
 {
@@ -155,8 +161,7 @@ static void test_channel_queues_what_the_kernel_does_not_take(void)
 	CHECK_INT(b.last, sent - 1);	/* in order, to the last */
 	CHECK(!channel_is_full(&a.channel));
 	CHECK(a.drained >= 1);
-	channel_close(&a.channel);
-	channel_close(&b.channel);
+	close_pair(&a, &b);
 	loop_free(l);
 }
 
@@ -181,8 +186,7 @@ static void test_channel_carries_a_descriptor(void)
 	(void)close(pipes[0]);
 	(void)close(pipes[1]);
 	close_fd(&b.fd);
-	channel_close(&a.channel);
-	channel_close(&b.channel);
+	close_pair(&a, &b);
 	loop_free(l);
 }
 
@@ -214,8 +218,7 @@ static void test_channel_without_room_for_a_descriptor_says_so(void)
 	CHECK(loop_run(l, &e) == 0);
 	CHECK(b.fd >= 0 && !b.was_short);
 	close_fd(&b.fd);
-	channel_close(&a.channel);
-	channel_close(&b.channel);
+	close_pair(&a, &b);
 	loop_free(l);
 }
 
@@ -289,8 +292,7 @@ static void test_channel_whose_bytes_are_many_sends_more_packets(void)
 	edge.stop_at = 3;
 	CHECK(loop_run(l, &e) == 0);
 	CHECK_INT(edge.messages, 3);
-	channel_close(&dial.channel);
-	channel_close(&edge.channel);
+	close_pair(&dial, &edge);
 	loop_free(l);
 }
 
@@ -319,8 +321,7 @@ static void test_channel_what_is_urgent_waits_for_nobody(void)
 	(void)close(pipes[0]);
 	(void)close(pipes[1]);
 	close_fd(&b.fd);
-	channel_close(&a.channel);
-	channel_close(&b.channel);
+	close_pair(&a, &b);
 	loop_free(l);
 }
 
@@ -346,10 +347,8 @@ static void test_channel_what_is_first_is_not_overtaken(void)
 	CHECK(packet_size(&b) > 0 && packet_size(&d) > 0);
 	(void)close(pipes[0]);
 	(void)close(pipes[1]);
-	channel_close(&a.channel);
-	channel_close(&b.channel);
-	channel_close(&c.channel);
-	channel_close(&d.channel);
+	close_pair(&a, &b);
+	close_pair(&c, &d);
 	loop_free(l);
 }
 
@@ -372,10 +371,8 @@ static void test_channel_reads_behind_another(void)
 	CHECK(loop_run(l, &e) == 0);
 	CHECK_INT(b.messages, 1);
 	CHECK_INT(b.seen_before, 3);
-	channel_close(&a.channel);
-	channel_close(&b.channel);
-	channel_close(&c.channel);
-	channel_close(&d.channel);
+	close_pair(&a, &b);
+	close_pair(&c, &d);
 	loop_free(l);
 }
 
