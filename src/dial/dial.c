@@ -3,7 +3,7 @@
  * stockade-dial: faces the internet.
  *
  *	warden --STREAM, EXCHANGE--> dial <--BODY...-- edge
- *	       <--NEED, DONE--------      --RESPONSE, CHUNK...-->
+ *	       <--NEED, CLAIM, DONE-      --RESPONSE, CHUNK...-->
  *	resolve --SOCKET-----------> dial <--LEASE-- vault
  *
  * It takes requests that were decided, verifies the origin's certificate,
@@ -12,8 +12,8 @@
  *
  * It can make no socket and open no file.  A person may assume that an origin
  * takes this process over: then it holds the credentials of the requests that
- * are under way, and nothing to reach another origin with but what warden
- * allows next.
+ * are under way, or were a second ago, and nothing to reach another origin with
+ * but what warden allows next.
  *
  * It ends with warden, resolve or vault, or by its own error, which it
  * reports.
@@ -121,7 +121,10 @@ static int on_vault(struct channel *c, struct msg *m, struct err *e)
 	if (m->kind != MSG_LEASE)
 		return err_kind(e, ERR_PROTO, "unexpected %s",
 				msg_name(m->kind));
-	lease_answer(&m->LEASE);
+	if (m->LEASE.conn == 0)
+		tunnel_login(&m->LEASE);
+	else
+		claim_answer(&m->LEASE);
 	return 0;
 }
 
@@ -131,8 +134,6 @@ static int peer(struct channel *c, int *fd, enum role role, struct err *e)
 	c->closed = on_closed;
 	if (channel_open(c, dial.loop, *fd, ROLE_DIAL, role, PHASE_RUN, e) < 0)
 		return -1;
-	if (role == ROLE_VAULT)
-		channel_gather(c, true);
 	*fd = -1;
 	return 0;
 }

@@ -30,7 +30,7 @@ static void exchange_free(struct exchange *x)
 	loop_disarm(l, &x->again);
 	pool_leave(&x->turn);
 	leave_connection(x);
-	lease_fini(&x->leases);
+	claim_fini(&x->claim);
 	if (x->scrub)
 		scrub_fini(x->scrub);
 	free(x->scrub);
@@ -129,7 +129,8 @@ static int apply_credentials(struct exchange *x, struct buf *scratch,
 	struct sv values[EDITS_MAX];
 
 	for (size_t i = 0; i < x->n_edits; i++) {
-		values[i] = buf_sv(&x->leases.values[i]);
+		values[i] = lease_value(x->upstream->lease,
+					x->edits[i].secret);
 		if (credential_apply(&x->edits[i], values[i], f, &x->arena,
 				     scratch, e) < 0)
 			return -1;
@@ -165,7 +166,6 @@ static int build_request(struct exchange *x, struct err *e)
 	if (scratch.n)
 		explicit_bzero(scratch.p, scratch.n);
 	buf_reset(&scratch);
-	lease_fini(&x->leases);
 	return failed;
 }
 
@@ -190,12 +190,13 @@ static void begin_transfer(struct exchange *x)
 	transfer(x);
 }
 
-static void on_leased(struct leases *l, bool ok)
+static void on_leased(struct claim *c, bool ok)
 {
-	struct exchange *x = container_of(l, struct exchange, leases);
+	struct exchange *x = container_of(c, struct exchange, claim);
 	struct err e = { 0 };
 
 	if (ok) {
+		lease_keep(c, &x->upstream->lease);
 		begin_transfer(x);
 		return;
 	}
@@ -215,13 +216,13 @@ static void on_connected(struct exchange *x)
 		return;
 	}
 	x->state = EXCHANGE_LEASING;
-	if (x->n_edits == 0) {
+	if (lease_covers(x->upstream->lease, x->edits, x->n_edits)) {
 		begin_transfer(x);
 		return;
 	}
 	loop_arm(d->loop, &x->deadline, EXCHANGE_LEASE_MS);
-	if (lease_ask(&x->leases, &d->vault, x->edits, x->n_edits,
-		      &x->request, &e) < 0)
+	if (claim_ask(&x->claim, d, x->stream->conn, x->id, x->edits,
+		      x->n_edits, &e) < 0)
 		fail(x, 502, &e);
 }
 
@@ -545,7 +546,7 @@ void exchange_begin(struct stream *s, const struct msg_EXCHANGE *m)
 	x->id = m->id;
 	x->arena = arena_new(EXCHANGE_ARENA);
 	x->trailers = buf_new(16384);
-	x->leases.finished = on_leased;
+	x->claim.finished = on_leased;
 	x->deadline.fired = on_deadline;
 	x->again.fired = on_again;
 	x->turn.came = on_turn;

@@ -6,7 +6,8 @@
  *	CONNECTING	NEED is with warden; resolve will send the socket
  *	TUNNEL		the socket is a proxy's, which connects (tunnel.h)
  *	HANDSHAKE	TLS, until the certificate is verified for the host
- *	LEASING		only then credentials are asked for, if any
+ *	LEASING		only then credentials are asked for, if there are any and
+ *			the connection has no lease of them
  *	TRANSFER	the request goes out, the response comes in
  *
  * A connection that served before is used again when it goes to the same origin
@@ -44,11 +45,6 @@ enum {
 	EXCHANGE_ARENA = 512 * 1024,
 };
 
-/* A ticket is granted when the request is decided, and redeemed last. */
-_Static_assert(EXCHANGE_QUEUE_MS + EXCHANGE_CONNECT_MS + TUNNEL_MS +
-	       EXCHANGE_HANDSHAKE_MS + EXCHANGE_LEASE_MS < WIRE_TICKET_MS,
-	       "a ticket outlives every wait before its use");
-
 enum exchange_state {
 	EXCHANGE_QUEUED = 1,
 	EXCHANGE_CONNECTING,
@@ -68,7 +64,7 @@ struct exchange {
 	struct http_request request;
 	struct edit edits[EDITS_MAX];
 	size_t n_edits;
-	struct leases leases;
+	struct claim claim;
 	struct scrub *scrub;		/* owned; NULL without a credential */
 	struct outgoing out;
 	struct allowance allowance;	/* of its body */

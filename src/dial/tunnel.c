@@ -11,7 +11,6 @@
 
 #include "credential.h"
 #include "h1_response.h"
-#include "lease.h"
 #include "own.h"
 
 enum { ANSWER_MAX = 8192, HEAD_MAX = 32768 };
@@ -26,8 +25,7 @@ struct tunnel {
 static struct {
 	struct dial *dial;
 	char host[254];
-	char user[129], ticket[WIRE_TICKET];
-	struct leases lease;
+	char user[129];
 	struct buf login;	/* "Basic ..."; empty without one */
 	bool refused;		/* vault has no password for us */
 } proxy;
@@ -53,35 +51,32 @@ static int make_login(struct sv password, struct err *e)
 	return failed;
 }
 
-static void on_leased(struct leases *l, bool ok)
+void tunnel_login(const struct msg_LEASE *m)
 {
 	struct err ignored;
 
-	proxy.refused = !ok || make_login(buf_sv(&l->values[0]), &ignored) < 0;
-	lease_fini(l);
-	channel_pause(&proxy.dial->resolve, false);
+	if (proxy.dial && proxy.login.n == 0) {
+		proxy.refused = m->ok != 1 ||
+				make_login(m->value, &ignored) < 0;
+		channel_pause(&proxy.dial->resolve, false);
+	}
+	if (m->value.n)
+		explicit_bzero((char *)(uintptr_t)m->value.p, m->value.n);
 }
 
 int tunnel_init(struct dial *d, const struct msg_DIAL_START *m, struct err *e)
 {
-	const struct http_request to = { .host = m->proxy,
-					 .port = m->proxy_port };
-	struct edit edit = { 0 };
-
 	/* The table bounds them. */
 	if (m->proxy.n)
 		memcpy(proxy.host, m->proxy.p, m->proxy.n);
-	if (m->ticket.n == 0)
+	if (m->user.n == 0)
 		return 0;
-	if (m->ticket.n != WIRE_TICKET || !channel_is_open(&d->vault))
+	if (!channel_is_open(&d->vault))
 		return err_kind(e, ERR_PROTO, "malformed DIAL_START");
 	memcpy(proxy.user, m->user.p, m->user.n);
-	memcpy(proxy.ticket, m->ticket.p, m->ticket.n);
 	proxy.dial = d;
-	proxy.lease.finished = on_leased;
-	edit.ticket = sv_of(proxy.ticket, WIRE_TICKET);
 	channel_pause(&d->resolve, true);
-	return lease_ask(&proxy.lease, &d->vault, &edit, 1, &to, e);
+	return 0;
 }
 
 void tunnel_free(struct tunnel *t)

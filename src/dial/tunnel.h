@@ -24,11 +24,13 @@ enum { TUNNEL_MS = 30000 };
 struct tunnel;
 
 /*
- * What DIAL_START says of the proxy.  With a login the password is asked of
- * vault, and until it is there no socket is taken from resolve.
+ * What DIAL_START says of the proxy.  With a login no socket is taken from
+ * resolve until vault has sent the password.
  */
 must_check int tunnel_init(struct dial *d, const struct msg_DIAL_START *m,
 			   struct err *e);
+/* That is here; wiped out of the message. */
+void tunnel_login(const struct msg_LEASE *m);
 
 /*
  * u is open.  address is what the proxy is to dial, judged by resolve, or empty:

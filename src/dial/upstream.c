@@ -4,6 +4,7 @@
 
 #include <sys/socket.h>
 
+#include "lease.h"
 #include "own.h"
 #include "tunnel.h"
 
@@ -36,6 +37,7 @@ void upstream_close(struct upstream *u)
 	if (!u->loop)
 		return;
 	loop_forget(u->loop, &u->watch);
+	lease_drop(&u->lease);
 	tls_free(u->tls);
 	u->tls = NULL;
 	tunnel_free(u->tunnel);

@@ -23,6 +23,7 @@ enum upstream_status {
 	UPSTREAM_CUT,		/* an end that may have lost something */
 };
 
+struct lease;
 struct tunnel;
 
 struct upstream {
@@ -39,6 +40,7 @@ struct upstream {
 	bool reading, writing;	/* what the user waits for */
 	void (*ready)(struct upstream *u);	/* set by the user */
 	void *user;
+	struct lease *lease;	/* owned; what its host may be told, or NULL */
 	bool offers_h2;		/* in the handshake */
 	struct h2_origin *h2;	/* owned by the pool; NULL: HTTP/1.1 */
 	/* The rest is the pool's. */

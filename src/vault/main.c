@@ -94,9 +94,6 @@ static int on_peer(struct vault *v, struct msg *m, struct err *e)
 			 is_edge ? ROLE_EDGE : ROLE_DIAL, PHASE_RUN, e) < 0)
 		return -1;
 	m->fds[0] = -1;
-	/* warden grants before dial hears of it, but both wait to be read. */
-	if (!is_edge)
-		channel_read_behind(c, &v->warden);
 	channel_pause(c, !v->ready);
 	return 0;
 }
@@ -140,7 +137,6 @@ int main(void)
 	v->loop = loop_new(&e);
 	v->warden.message = on_warden;
 	v->warden.closed = on_warden_closed;
-	v->expiry.fired = vault_on_expiry;
 	if (!v->loop ||
 	    channel_open(&v->warden, v->loop, WARDEN_FD, ROLE_VAULT,
 			 ROLE_WARDEN, PHASE_BOOT, &e) < 0 ||
@@ -149,7 +145,6 @@ int main(void)
 	vault_drop_sources(v);
 	for (unsigned i = 0; i < v->n_secrets; i++)
 		secret_wipe(&v->secrets[i]);
-	tickets_fini(&v->tickets);
 	authority_free(v->authority);
 	return v->status;
 }

@@ -2,10 +2,10 @@
 /*
  * The vault: the one process that holds the CA's key and the secrets.
  *
- * It parses nothing but our own messages.  warden starts it and grants
- * tickets; edge has certificates signed (sign.c); dial redeems tickets for
- * values (lease.c).  Until everything is there and the vault is confined,
- * edge and dial are not listened to.
+ * It parses nothing but our own messages.  warden starts it, and has it lease
+ * values to dial (lease.c), which cannot ask; edge has certificates signed
+ * (sign.c).  Until everything is there and the vault is confined, edge is not
+ * listened to.
  */
 #ifndef VAULT_VAULT_H
 #define VAULT_VAULT_H
@@ -14,7 +14,6 @@
 #include "channel.h"
 #include "loop.h"
 #include "secrets.h"
-#include "tickets.h"
 
 struct source;
 
@@ -28,8 +27,6 @@ struct vault {
 	unsigned n_wanted;		/* sources that were announced */
 	unsigned n_complete;
 	bool started, ready;
-	struct tickets tickets;
-	struct timer expiry;		/* armed while there are tickets */
 	int status;			/* of the process */
 };
 
@@ -45,9 +42,8 @@ void vault_drop_sources(struct vault *v);
 /* sign.c: LEAF_KEY and SIGN */
 int vault_on_edge(struct channel *c, struct msg *m, struct err *e);
 
-/* lease.c: GRANT, and REDEEM */
+/* lease.c: GRANT */
 int vault_on_grant(struct vault *v, const struct msg_GRANT *g, struct err *e);
-void vault_on_expiry(struct timer *t);
 int vault_on_dial(struct channel *c, struct msg *m, struct err *e);
 
 #endif

@@ -42,8 +42,8 @@ int conn_take(struct conn *c, uint32_t id, struct sv host, uint16_t port,
 	if (id != c->id + 1 || c->hung_up)
 		return err_kind(e, ERR_PROTO, "requests out of order");
 	c->id = id;
-	c->dispatched = false;
-	c->connects = 0;
+	c->dispatched = c->claimed = false;
+	c->connects = c->n_secrets = 0;
 	c->port = port;
 	buf_reset(&c->host);
 	buf_put(&c->host, host);

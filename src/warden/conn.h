@@ -15,7 +15,10 @@ struct conn {
 	bool has_stream;	/* edge and dial share a stream for it */
 	bool dispatched;	/* dial is at the newest request */
 	bool hung_up;		/* by the agent; dial's DONE is still to come */
+	bool claimed;		/* dial has what it carries */
 	uint8_t connects;	/* how often dial needed a connection for it */
+	uint8_t n_secrets;
+	uint32_t secrets[EDITS_MAX];	/* of the newest request */
 	/* The newest request's origin, for CONNECT. */
 	struct buf host;
 	uint16_t port;

@@ -64,7 +64,7 @@ static inline struct sv credential_placeholder(const struct credential *c)
 /* What a request does with credentials. */
 struct credential_use {
 	const struct credential *credentials[EDITS_MAX];
-	struct edit edits[EDITS_MAX];	/* tickets are the caller's to fill */
+	struct edit edits[EDITS_MAX];
 	size_t n;
 	/* A placeholder where it is not replaced: it stays one. */
 	const struct credential *strayed;

@@ -2,17 +2,15 @@
 /*
  * An allowed request on its way.
  *
- *	tickets   for each credential a GRANT to vault, which is there when dial
- *		  asks for it
  *	dispatch  STREAM (once a connection) and EXCHANGE to dial, VERDICT with
  *		  the other end of the stream to edge
  *	connect   dial says NEED; only for the request that was allowed, and
  *		  only a few times, resolve is told to CONNECT, or warden
  *		  itself connects to the socket that the policy names
+ *	claim	  dial says CLAIM; once, for that request, vault is told to
+ *		  lease it what the request carries
  */
 #include "exchange.h"
-
-#include <sys/random.h>
 
 #include "cur.h"
 #include "local.h"
@@ -76,21 +74,18 @@ static void dispatch(struct warden *w, struct conn *c,
 	helper_send(&w->edge, &out);
 }
 
-static int grant(struct warden *w, const struct credential *cr,
-		 const struct msg_REQUEST *m, struct edit *edit,
-		 char ticket[WIRE_TICKET], struct err *e)
+/* What dial may claim for this request. */
+static void put_edits(const struct warden *w, struct conn *c,
+		      struct credential_use *use, struct buf *b)
 {
-	struct msg out = { .kind = MSG_GRANT };
+	for (size_t i = 0; i < use->n; i++) {
+		uint32_t number = (uint32_t)(use->credentials[i] -
+					     w->credentials.v);
 
-	if (getrandom(ticket, WIRE_TICKET, 0) != WIRE_TICKET)
-		return err_sys(e, "getrandom");
-	edit->ticket = sv_of(ticket, WIRE_TICKET);
-	out.GRANT = (struct msg_GRANT){
-		.ticket = edit->ticket, .host = m->host, .port = m->port,
-		.secret = (uint32_t)(cr - w->credentials.v),
-	};
-	helper_send(&w->vault, &out);
-	return 0;
+		use->edits[i].secret = number;
+		c->secrets[c->n_secrets++] = number;
+		head_put_edit(b, &use->edits[i]);
+	}
 }
 
 /* The credentials that are sent, not those that are only masked: their numbers,
@@ -112,23 +107,13 @@ int exchange_begin(struct warden *w, struct conn *c,
 	auto_buf struct buf edits = buf_new(8192);
 	auto_buf struct buf limit = buf_new(1024);
 	auto_buf struct buf secrets = buf_new(EDITS_MAX * sizeof(uint32_t));
-	char tickets[EDITS_MAX][WIRE_TICKET];
 	struct msg out = { .kind = MSG_EXCHANGE };
 	auto_fd int edge_fd = -1;
 	struct err trouble = { 0 };
 
 	if (warden_start_origin_side(w, &trouble) < 0)
 		return fail(w, m, sv_str(trouble.msg), e);
-	for (size_t i = 0; i < use->n; i++) {
-		if (grant(w, use->credentials[i], m, &use->edits[i],
-			  tickets[i], e) < 0)
-			return -1;
-		head_put_edit(&edits, &use->edits[i]);
-	}
-	/* dial would ask for what vault has not been told yet. */
-	if (use->n && channel_is_full(&w->vault.channel))
-		return fail(w, m, SV("the secrets' process does not keep up"),
-			    e);
+	put_edits(w, c, use, &edits);
 	put_secrets(w, use, &secrets);
 	if (buf_check(&edits, "the credentials of a request", e) < 0 ||
 	    buf_check(&secrets, "the credentials of a request", e) < 0)
@@ -272,6 +257,29 @@ static int on_need(struct warden *w, const struct msg_NEED *m, struct err *e)
 	return 0;
 }
 
+static int on_claim(struct warden *w, const struct msg_CLAIM *m, struct err *e)
+{
+	auto_buf struct buf secrets = buf_new(EDITS_MAX * sizeof(uint32_t));
+	struct conn *c = conn_find(w, m->conn);
+	struct msg out = { .kind = MSG_GRANT };
+
+	/* The agent hung up meanwhile. */
+	if (!c || c->hung_up || m->id != c->id || w->over)
+		return 0;
+	if (!c->dispatched || c->claimed || c->n_secrets == 0)
+		return err_kind(e, ERR_PROTO, "credentials were claimed that no "
+				"allowed request carries");
+	c->claimed = true;
+	for (unsigned i = 0; i < c->n_secrets; i++)
+		buf_put_u32(&secrets, c->secrets[i]);
+	if (buf_check(&secrets, "the credentials of a request", e) < 0)
+		return -1;
+	out.GRANT = (struct msg_GRANT){ .conn = m->conn, .id = m->id,
+					.secrets = buf_sv(&secrets) };
+	helper_send(&w->vault, &out);
+	return 0;
+}
+
 /*
  * An exchange has one end, after which no connection is made for it.  edge's
  * next request may have been read first: then there is nothing to compare with.
@@ -312,6 +320,8 @@ int warden_on_dial(struct channel *ch, struct msg *m, struct err *e)
 	switch ((int)m->kind) {
 	case MSG_NEED:
 		return on_need(w, &m->NEED, e);
+	case MSG_CLAIM:
+		return on_claim(w, &m->CLAIM, e);
 	case MSG_DONE:
 		return on_done(w, &m->DONE, e);
 	case MSG_DRAW:

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An allowed request on its way: tickets, the stream, the connection. */
+/* An allowed request on its way: the stream, the connection, the credentials. */
 #ifndef WARDEN_EXCHANGE_H
 #define WARDEN_EXCHANGE_H
 
 #include "conn.h"
 #include "match.h"
 
-/* Starts what is needed, tells vault of the tickets, hands the request to dial and
- * the verdict to edge.  Trouble is answered to edge as 502, not returned. */
+/* Starts what is needed, hands the request to dial and the verdict to edge.
+ * Trouble is answered to edge as 502, not returned. */
 must_check int exchange_begin(struct warden *w, struct conn *c,
 			      const struct msg_REQUEST *m,
 			      struct credential_use *use, struct err *e);

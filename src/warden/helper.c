@@ -117,9 +117,8 @@ int helper_start(struct helper *h, struct loop *l, struct err *e)
 		return -1;
 	}
 	(void)steal_fd(&ours);
-	/* What vault has to know comes before what dial does with it. */
 	if (h->role != ROLE_RESOLVE)
-		channel_gather(&h->channel, h->role == ROLE_VAULT);
+		channel_gather(&h->channel, false);
 	return 0;
 }
 

@@ -3,8 +3,8 @@
 #include "proxy.h"
 
 #include <stdlib.h>
-#include <sys/random.h>
 
+#include "cur.h"
 #include "own.h"
 #include "proxy_url.h"
 #include "warden.h"
@@ -112,24 +112,22 @@ int proxy_give_login(struct proxy *p, struct credential_set *s, struct err *e)
 	return 0;
 }
 
-int proxy_put_start(struct warden *w, char ticket[WIRE_TICKET],
-		    struct msg_DIAL_START *m, struct err *e)
+void proxy_put_start(const struct proxy *p, struct msg_DIAL_START *m)
 {
-	const struct proxy *p = &w->proxy;
-	struct msg out = { .kind = MSG_GRANT };
-
 	m->proxy = p->host;
 	m->proxy_port = p->port;
-	if (p->user.n == 0)
-		return 0;
-	if (getrandom(ticket, WIRE_TICKET, 0) != WIRE_TICKET)
-		return err_sys(e, "getrandom");
 	m->user = p->user;
-	m->ticket = sv_of(ticket, WIRE_TICKET);
-	out.GRANT = (struct msg_GRANT){
-		.ticket = m->ticket, .host = p->host, .port = p->port,
-		.secret = (uint32_t)w->credentials.n,
-	};
+}
+
+int proxy_grant_login(struct warden *w, struct err *e)
+{
+	auto_buf struct buf secrets = buf_new(sizeof(uint32_t));
+	struct msg out = { .kind = MSG_GRANT };
+
+	if (w->proxy.user.n == 0)
+		return 0;
+	buf_put_u32(&secrets, (uint32_t)w->credentials.n);
+	out.GRANT.secrets = buf_sv(&secrets);
 	return channel_send(&w->vault.channel, &out, e);
 }
 

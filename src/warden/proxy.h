@@ -36,10 +36,10 @@ void proxy_fini(struct proxy *p);	/* accepts a zeroed one */
 /* The password becomes the set's. */
 must_check int proxy_give_login(struct proxy *p, struct credential_set *s,
 				struct err *e);
-/* For dial; before its channel to vault exists, so that vault knows the ticket
- * when dial comes with it. */
-must_check int proxy_put_start(struct warden *w, char ticket[WIRE_TICKET],
-			       struct msg_DIAL_START *m, struct err *e);
+/* For dial, which waits for the password of a login ... */
+void proxy_put_start(const struct proxy *p, struct msg_DIAL_START *m);
+/* ... that vault sends it now, if there is one; both know each other. */
+must_check int proxy_grant_login(struct warden *w, struct err *e);
 /* The proxy of a connection to m->host, if it has one. */
 void proxy_put_connect(const struct proxy *p, struct msg_CONNECT *m);
 

@@ -264,7 +264,6 @@ static int start_resolve(struct warden *w, int dial_fd, struct err *e)
 static int start_dial(struct warden *w, int resolve_fd, struct err *e)
 {
 	struct msg out = { .kind = MSG_DIAL_START, .n_fds = 1 };
-	char ticket[WIRE_TICKET];
 	auto_fd int vault_fd = -1;
 
 	w->dial.channel.message = warden_on_dial;
@@ -272,10 +271,10 @@ static int start_dial(struct warden *w, int resolve_fd, struct err *e)
 	if (helper_start(&w->dial, w->loop, e) < 0 || roots_send(w, e) < 0)
 		return -1;
 	out.fds[0] = resolve_fd;
-	if (proxy_put_start(w, ticket, &out.DIAL_START, e) < 0)
-		return -1;
+	proxy_put_start(&w->proxy, &out.DIAL_START);
 	if (w->credentials.n || w->credentials.has_login) {
-		if (pair_with_vault(w, ROLE_DIAL, &vault_fd, e) < 0)
+		if (pair_with_vault(w, ROLE_DIAL, &vault_fd, e) < 0 ||
+		    proxy_grant_login(w, e) < 0)
 			return -1;
 		out.DIAL_START.has_vault = 1;
 		out.fds[out.n_fds++] = vault_fd;

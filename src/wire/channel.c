@@ -231,11 +231,6 @@ void channel_gather(struct channel *c, bool is_first)
 	loop_before_wait(c->loop, flush_all);
 }
 
-void channel_read_behind(struct channel *c, struct channel *other)
-{
-	c->behind = other;
-}
-
 static bool is_urgent(const struct msg *m)
 {
 	return m->n_fds || m->kind == MSG_LEASE || m->kind == MSG_FAULT ||
@@ -427,10 +422,7 @@ static void on_ready(struct watch *w, uint32_t events)
 	 * nothing is left to read. */
 	if (c->paused && !(events & (EPOLLHUP | EPOLLERR)))
 		return;
-	while (c->behind && channel_take(c->behind))
-		;
-	if (channel_is_open(c))
-		(void)take_packet(c);
+	(void)take_packet(c);
 }
 
 int channel_open(struct channel *c, struct loop *l, int fd, enum role self,
@@ -445,7 +437,6 @@ int channel_open(struct channel *c, struct loop *l, int fd, enum role self,
 	c->queue_end = &c->queue;
 	c->queued = 0;
 	c->gathers = c->is_waiting = false;
-	c->behind = NULL;
 	c->watch.ready = on_ready;
 	return loop_watch(l, &c->watch, fd, EPOLLIN, e);
 }

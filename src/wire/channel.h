@@ -29,7 +29,6 @@ struct channel {
 	bool gathers, is_first, is_waiting;
 	struct buf batch;	/* owned */
 	struct channel *next;	/* of those that wait */
-	struct channel *behind;	/* borrowed; see channel_read_behind() */
 	/*
 	 * A message arrived.  -1 ends the channel: `closed` is called with *e.
 	 * The handler may close the channel.
@@ -69,8 +68,6 @@ int channel_send(struct channel *c, const struct msg *m, struct err *e);
  * are not.  A failure then ends the channel: there is nobody to report it to.
  */
 void channel_gather(struct channel *c, bool is_first);
-/* What `other` has sent by then is handled before each packet of c. */
-void channel_read_behind(struct channel *c, struct channel *other);
 bool channel_is_full(const struct channel *c);	/* something is queued */
 void channel_pause(struct channel *c, bool paused);
 /* Hands on a packet that the peer has sent, out of turn; false: there is none now,

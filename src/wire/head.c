@@ -42,7 +42,7 @@ void head_put_edit(struct buf *b, const struct edit *edit)
 	buf_put_sv(b, edit->field);
 	buf_put_sv(b, edit->placeholder);
 	buf_put_sv(b, edit->prefix);
-	buf_put_sv(b, edit->ticket);
+	buf_put_u32(b, edit->secret);
 }
 
 int head_get_edits(struct sv bytes, struct edit ret[EDITS_MAX], size_t *ret_n,
@@ -60,9 +60,9 @@ int head_get_edits(struct sv bytes, struct edit ret[EDITS_MAX], size_t *ret_n,
 		edit->field = cur_sv(&c, 256);
 		edit->placeholder = cur_sv(&c, 256);
 		edit->prefix = cur_sv(&c, 256);
-		edit->ticket = cur_sv(&c, WIRE_TICKET);
+		edit->secret = cur_u32(&c);
 		if (edit->form < EDIT_REPLACE || edit->form > EDIT_MASK ||
-		    edit->ticket.n != WIRE_TICKET || edit->field.n == 0)
+		    edit->field.n == 0)
 			c.bad = true;
 	}
 	if (c.bad)

@@ -33,7 +33,7 @@ struct edit {
 				   with MASK the field that it would be in */
 	struct sv placeholder;	/* with REPLACE and BASIC */
 	struct sv prefix;	/* with ADD: "Bearer "; with ADD_BASIC: user */
-	struct sv ticket;	/* WIRE_TICKET bytes */
+	uint32_t secret;	/* its number */
 };
 
 void head_put_edit(struct buf *b, const struct edit *edit);

@@ -29,10 +29,7 @@ enum role {
 /* When a message is legal: before or after its receiver was started. */
 enum phase { PHASE_BOOT = 1, PHASE_RUN = 2, PHASE_BOTH = 3 };
 
-enum { WIRE_FDS_MAX = 4, WIRE_SIZE_MAX = 131072, WIRE_CHUNK_MAX = 32768,
-       WIRE_TICKET = 16,
-       /* A ticket of vault lives as long as dial may wait before it asks. */
-       WIRE_TICKET_MS = 240000 };
+enum { WIRE_FDS_MAX = 4, WIRE_SIZE_MAX = 131072, WIRE_CHUNK_MAX = 32768 };
 
 #define WIRE_MESSAGES(M)                                        \
 	/* set-up */                                            \
@@ -55,9 +52,9 @@ enum { WIRE_FDS_MAX = 4, WIRE_SIZE_MAX = 131072, WIRE_CHUNK_MAX = 32768,
 	M(LEAF_KEY, EDGE, VAULT, 0, PHASE_RUN)                  \
 	M(SIGN, EDGE, VAULT, 0, PHASE_RUN)                      \
 	M(CERTIFICATE, VAULT, EDGE, 0, PHASE_RUN)               \
-	/* a credential for one request */                      \
+	/* the credentials of a request */                      \
+	M(CLAIM, DIAL, WARDEN, 0, PHASE_RUN)                    \
 	M(GRANT, WARDEN, VAULT, 0, PHASE_RUN)                   \
-	M(REDEEM, DIAL, VAULT, 0, PHASE_RUN)                    \
 	M(LEASE, VAULT, DIAL, 0, PHASE_RUN)                     \
 	/* the origin's side */                                 \
 	M(STREAM, WARDEN, DIAL, 1, PHASE_RUN)                   \
@@ -103,10 +100,11 @@ enum { WIRE_FDS_MAX = 4, WIRE_SIZE_MAX = 131072, WIRE_CHUNK_MAX = 32768,
 /* Descriptor: a file of PEM certificates that upstream TLS may trust. */
 #define WIRE_FIELDS_ROOTS(F) F(U8, required, 0)
 /* Descriptors: the socket to resolve and, with has_vault, the one to vault.
- * proxy is empty without one; ticket (for it) and user without a login there. */
+ * proxy is empty without one, user without a login there; the password is the
+ * LEASE whose conn is 0. */
 #define WIRE_FIELDS_DIAL_START(F)                                         \
 	F(U8, has_vault, 0) F(SV, proxy, 253) F(U16, proxy_port, 0)       \
-	F(SV, user, 128) F(SV, ticket, 16)
+	F(SV, user, 128)
 /* Descriptor: the socket to dial. */
 #define WIRE_FIELDS_RESOLVE_START(F) F(U8, unused, 0)
 /* The sender cannot go on; text is for the person who started the run. */
@@ -139,13 +137,15 @@ enum { WIRE_FDS_MAX = 4, WIRE_SIZE_MAX = 131072, WIRE_CHUNK_MAX = 32768,
 /* DER; empty when vault will not sign for that name. */
 #define WIRE_FIELDS_CERTIFICATE(F) F(SV, name, 253) F(SV, der, 4096)
 
-/* One ticket is good for one REDEEM with the same host and port. */
-#define WIRE_FIELDS_GRANT(F)                                              \
-	F(SV, ticket, 16) F(U32, secret, 0) F(SV, host, 253) F(U16, port, 0)
-#define WIRE_FIELDS_REDEEM(F)                                             \
-	F(SV, ticket, 16) F(SV, host, 253) F(U16, port, 0)
+/* The origin of this exchange has proved its name: what its edits speak of is
+ * wanted.  Once for each. */
+#define WIRE_FIELDS_CLAIM(F) F(U32, conn, 0) F(U32, id, 0)
+/* To be leased to dial: numbers of secrets, each a U32. */
+#define WIRE_FIELDS_GRANT(F) F(U32, conn, 0) F(U32, id, 0) F(SV, secrets, 32)
+/* One of them.  Not ok, and empty, when there is none of that number. */
 #define WIRE_FIELDS_LEASE(F)                                              \
-	F(SV, ticket, 16) F(U8, ok, 0) F(SV, value, 16384)
+	F(U32, conn, 0) F(U32, id, 0) F(U32, secret, 0) F(U8, ok, 0)      \
+	F(SV, value, 16384)
 
 /* Descriptor: the stream to edge. */
 #define WIRE_FIELDS_STREAM(F) F(U32, conn, 0)

@@ -17,7 +17,7 @@ NONE, LENGTH, CHUNKED, CLOSE = range(4)
 REPLACE, BASIC, ADD, ADD_BASIC = 1, 2, 3, 4
 SECRET = b"sk-live-8f3a/Zq+91=ab%cd"
 PLACEHOLDER = "stk-placeholder-0001"
-TICKET = bytes(range(16))
+NUMBER = 7	# of that secret
 MIB = 1 << 20
 GOOD = b"HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\ngood"
 
@@ -124,6 +124,7 @@ class Stream:
                  allowance=2**64 - 1, limit="", secrets=b"", h2=0, trailers=0):
         self.id += 1
         self.is_bare = body == NONE
+        self.dial.carried[self.conn, self.id] = wire.secrets_of(edits)
         self.dial.warden.send(
             "EXCHANGE", conn=self.conn, id=self.id, scheme=scheme, host=host,
             port=port, method=method, path=path, has_query=query is not None,
@@ -186,14 +187,15 @@ class Stream:
 
 
 class Dial:
-    """The process; warden, resolve and vault are played by threads.  With a proxy,
+    """The process; warden, resolve and vault are played by one thread.  With a proxy,
     its name, each origin of a test is that, and is asked for the real one."""
 
     def __init__(self, roots=None, vault=True, proxy="", hasty=False):
         self.process, self.warden = wire.start_helper("dial", hasty=hasty)
         self.proxy = proxy
         self.origins, self.refusals, self.values = {}, {}, {}
-        self.done, self.redeemed, self.faults = queue.Queue(), [], []
+        self.carried, self.withheld = {}, None
+        self.done, self.claimed, self.faults = queue.Queue(), [], []
         self.draws = queue.Queue()
         self.needs, self.conn, self.closing = 0, 0, False
         if roots:
@@ -207,7 +209,6 @@ class Dial:
             fds.append(theirs.fileno())
             ends.append(theirs)
             self.vault = wire.Channel(ours, None)
-            threading.Thread(target=self.play_vault, daemon=True).start()
         self.warden.send("DIAL_START", fds, has_vault=int(vault), proxy=proxy,
                          proxy_port=3128 if proxy else 0)
         for end in ends:
@@ -227,16 +228,23 @@ class Dial:
             elif message.kind == "NEED":
                 self.needs += 1
                 self.connect(message)
+            elif message.kind == "CLAIM":
+                self.claimed.append((message.conn, message.id))
+                if self.withheld is None:
+                    self.lease(message)
+                else:
+                    self.withheld.append(message)
 
     def allow(self, stream, n):
         self.warden.send("ALLOWANCE", conn=stream.conn, id=stream.id, bytes=n)
 
-    def play_vault(self):
-        while message := self.hear(self.vault):
-            self.redeemed.append((message.ticket, message.host, message.port))
-            value = self.values.get(message.ticket)
-            self.vault.send("LEASE", ticket=message.ticket,
-                            ok=int(value is not None), value=value or b"")
+    def lease(self, message):
+        """vault: what the exchange carries, by the numbers of its secrets."""
+        for secret in self.carried[message.conn, message.id]:
+            value = self.values.get(secret)
+            self.vault.send("LEASE", conn=message.conn, id=message.id,
+                            secret=secret, ok=int(value is not None),
+                            value=value or b"")
 
     @staticmethod
     def hear(channel):
@@ -323,5 +331,5 @@ def echo(peer):
 
 
 def swap(field="authorization", placeholder=PLACEHOLDER, form=REPLACE,
-         prefix="", ticket=TICKET):
-    return wire.edit(form, field, placeholder, prefix, ticket)
+         prefix="", secret=NUMBER):
+    return wire.edit(form, field, placeholder, prefix, secret)

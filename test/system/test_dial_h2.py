@@ -10,7 +10,7 @@ import time
 import pytest
 
 from dial_stage import (CHUNKED, GOOD, HOST, LENGTH, MIB, PLACEHOLDER, SECRET,
-                        TICKET, authority, certificate, dial, echo,
+                        NUMBER, authority, certificate, dial, echo,
                         serve, swap)  # noqa: F401
 from h2_agent import (DATA, END_HEADERS, END_STREAM, GOAWAY, HEADERS, PING,
                       PUSH, SETTINGS, frame)
@@ -561,7 +561,7 @@ def test_a_credential_is_put_in_and_masked(dial, serve_h2):
                 peer.data(number, value[i:i + 5])
             peer.trailers(number, ("x-last", value))
 
-    dial.values[TICKET] = SECRET
+    dial.values[NUMBER] = SECRET
     stream = dial.stream(serve_h2(script))
     stars = b"Bearer " + b"*" * len(SECRET)
     for _ in range(2):
@@ -575,7 +575,7 @@ def test_a_credential_is_put_in_and_masked(dial, serve_h2):
 
 def test_other_secrets_share_none(dial, serve_h2):
     origin = serve_h2(answer)
-    dial.values[TICKET] = SECRET
+    dial.values[NUMBER] = SECRET
     for _ in range(2):
         assert with_secret(dial.stream(origin)).status == 200
         assert dial.stream(origin).get(h2=1).status == 200
@@ -588,7 +588,7 @@ def test_an_encoded_response_to_a_credential_is_refused(dial, serve_h2):
         peer.ok(number, b"\x1f\x8b", ("content-encoding", "gzip"))
         answer(peer)
 
-    dial.values[TICKET] = SECRET
+    dial.values[NUMBER] = SECRET
     origin = serve_h2(script)
     assert with_secret(dial.stream(origin)).failure[0] == 502
 
@@ -605,9 +605,9 @@ def test_a_credential_that_was_refused_is_sent_again(dial, serve_h2):
         peer.ok(number, b"fine")
         peer.pump()
 
-    dial.values[TICKET] = SECRET
+    dial.values[NUMBER] = SECRET
     assert with_secret(dial.stream(serve_h2(script))).body == b"fine"
-    assert seen == [b"Bearer " + SECRET] * 2 and len(dial.redeemed) == 1
+    assert seen == [b"Bearer " + SECRET] * 2 and len(dial.claimed) == 1
 
 
 def memory_of(pid):
@@ -637,7 +637,7 @@ def test_no_value_stays_in_memory(dial, serve_h2):
             number, request = peer.request()
             peer.ok(number, b"%d" % len(request.get("authorization")))
 
-    dial.values[TICKET] = SECRET
+    dial.values[NUMBER] = SECRET
     stream = dial.stream(serve_h2(script))
     for _ in range(2):
         assert with_secret(stream).body == b"%d" % (7 + len(SECRET))
@@ -647,7 +647,7 @@ def test_no_value_stays_in_memory(dial, serve_h2):
         with pytest.raises(PermissionError):
             list(memory_of(dial.process.pid))
         return
-    # The exchange is freed behind its last message, which is what we wait for.
+    # The connection holds its lease for a moment, and knows nothing afterwards.
     for _ in range(30):
         found = [text for text in (SECRET, spelled)
                  if any(text in part for part in memory_of(dial.process.pid))]

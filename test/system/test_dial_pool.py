@@ -8,7 +8,7 @@ import time
 import pytest
 
 from dial_stage import (CHUNKED, GOOD, HOST, LENGTH, OTHER, PLACEHOLDER,
-                        SECRET, TICKET, authority, certificate, dial, echo,
+                        SECRET, NUMBER, authority, certificate, dial, echo,
                         serve, swap)  # noqa: F401
 
 
@@ -89,9 +89,9 @@ def test_other_secrets_share_none(dial, serve):
         edits, fields = b"", []
         for i in range(0, len(secrets), 4):
             field = "x-key" if i == 0 else "x-other"
-            ticket = bytes([len(seen) * 2 + i // 4]) * 16
-            dial.values[ticket] = SECRET + secrets.hex().encode()
-            edits += swap(field, ticket=ticket)
+            secret = secrets[i + 3]
+            dial.values[secret] = SECRET + secrets.hex().encode()
+            edits += swap(field, secret=secret)
             fields.append((field, PLACEHOLDER))
         assert dial.stream(origin).get(fields=fields, edits=edits,
                                        secrets=secrets).status == 200
@@ -210,7 +210,7 @@ def test_an_idle_one_of_other_secrets_makes_room(dial, serve):
     release, arrived = threading.Event(), queue.Queue()
     origin = serve(holder(release, arrived))
     hold(dial, origin, 64, release, arrived)
-    dial.values[TICKET] = SECRET
+    dial.values[NUMBER] = SECRET
     response = dial.stream(origin).get(
         fields=[("authorization", PLACEHOLDER)], edits=swap(), secrets=b"1")
     assert (response.body, origin.connections) == (b"good", 65)

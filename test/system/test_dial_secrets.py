@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from dial_stage import (ADD, GOOD, HOST, PLACEHOLDER, SECRET, TICKET, Dial,
+from dial_stage import (ADD, GOOD, HOST, NUMBER, PLACEHOLDER, SECRET, Dial,
                         authority, certificate, dial, echo, serve, swap)  # noqa: F401
 from origin import Authority
 
@@ -34,12 +34,12 @@ def test_a_wrong_certificate_gets_nothing(dial, serve, authority, tmp_path,
     def script(peer):
         got.append(peer.sock.recv(100))
 
-    dial.values[TICKET] = SECRET
+    dial.values[NUMBER] = SECRET
     response = dial.stream(serve(script, True, wrong)).get(
         fields=[("authorization", PLACEHOLDER)], edits=swap())
     assert response.failure[0] == 502
     assert response.failure[1].startswith(f"TLS to {HOST} failed: ")
-    assert dial.redeemed == [] and b"".join(got) == b""
+    assert dial.claimed == [] and b"".join(got) == b""
     assert dial.outcome().error == response.failure[1].encode()
 
 
@@ -86,7 +86,7 @@ def reflect(peer):
 @pytest.mark.parametrize("path", ["/raw-0", "/raw-1", "/raw-5", "/raw-7",
                                   "/base64-0", "/base64-3", "/field-0"])
 def test_a_credential_is_put_in_and_masked(dial, serve, path):
-    dial.values[TICKET] = SECRET
+    dial.values[NUMBER] = SECRET
     stream = dial.stream(serve(reflect))
     response = stream.get(path, fields=[
         ("authorization", "Bearer " + PLACEHOLDER),
@@ -102,7 +102,7 @@ def test_a_credential_is_put_in_and_masked(dial, serve, path):
     if path.startswith("/raw"):
         assert response.body == b"before Bearer " + b"*" * len(SECRET) + \
             b" after"
-    assert dial.redeemed == [(TICKET, HOST.encode(), 443)]
+    assert dial.claimed == [(stream.conn, 1)]
     done = dial.outcome()
     assert done.scrubbed >= 1 and done.error == b""
 
@@ -115,7 +115,7 @@ def test_what_the_origin_sees_of_a_credential(dial, serve):
             seen.append(peer.head()[1])
             peer.ok(b"")
 
-    dial.values[TICKET] = SECRET
+    dial.values[NUMBER] = SECRET
     stream = dial.stream(serve(script))
     stream.get(fields=[("x-key", PLACEHOLDER), ("accept-encoding", "gzip")],
                edits=swap("x-key"))
@@ -151,7 +151,7 @@ def test_a_credential_without_its_place_sends_nothing(dial, serve, fields):
     def script(peer):
         got.append(peer.sock.recv(100))
 
-    dial.values[TICKET] = SECRET
+    dial.values[NUMBER] = SECRET
     response = dial.stream(serve(script)).get(fields=fields, edits=swap())
     assert response.failure[0] == 502
     assert SECRET.decode() not in response.failure[1]
@@ -161,12 +161,12 @@ def test_a_credential_without_its_place_sends_nothing(dial, serve, fields):
 
 def test_a_credential_is_never_sent_without_tls(dial, serve):
     origin = serve(echo, False)
-    dial.values[TICKET] = SECRET
+    dial.values[NUMBER] = SECRET
     response = dial.stream(origin).get(
         scheme=1, port=80, fields=[("authorization", PLACEHOLDER)],
         edits=swap())
     assert response.failure[0] == 502
-    assert (dial.redeemed, origin.connections, dial.needs) == ([], 0, 0)
+    assert (dial.claimed, origin.connections, dial.needs) == ([], 0, 0)
 
 
 @pytest.mark.parametrize("fields", [b"content-encoding: gzip",
@@ -176,7 +176,7 @@ def test_an_encoded_response_to_a_credential_is_refused(dial, serve, fields):
         peer.head()
         peer.ok(b"\x1f\x8b....", fields)
 
-    dial.values[TICKET] = SECRET
+    dial.values[NUMBER] = SECRET
     stream = dial.stream(serve(script))
     assert stream.get(fields=[("authorization", PLACEHOLDER)],
                       edits=swap()).failure[0] == 502
@@ -189,7 +189,7 @@ def test_a_secret_is_not_in_the_error_of_anything(dial, serve):
         peer.send(b"HTTP/1.1 " + peer.head()[1]["authorization"].encode()
                   + b"\r\n\r\n")
 
-    dial.values[TICKET] = SECRET
+    dial.values[NUMBER] = SECRET
     response = dial.stream(serve(script)).get(
         fields=[("authorization", PLACEHOLDER)], edits=swap())
     assert response.failure[0] == 502
@@ -207,11 +207,120 @@ def test_many_exchanges_each_with_its_own_credential(dial, serve):
     origin = serve(script)
     streams = []
     for i in range(64):
-        ticket = bytes([i]) * 16
-        dial.values[ticket] = b"value-%02d-of-eight" % (i % 8)
+        dial.values[i] = b"value-%02d-of-eight" % (i % 8)
         stream = dial.stream(origin)
         stream.exchange(fields=[("x-key", PLACEHOLDER)],
-                        edits=swap("x-key", ticket=ticket)).send_body()
+                        edits=swap("x-key", secret=i)).send_body()
         streams.append(stream)
     for i, stream in enumerate(streams):
         assert stream.response().body[::-1] == b"value-%02d-of-eight" % (i % 8)
+
+
+# A lease is a connection's, for a second.
+
+def ask(stream, secret=NUMBER):
+    """The credential that the origin was shown."""
+    return stream.get(fields=[("x-key", PLACEHOLDER)], secrets=bytes([secret]),
+                      edits=swap("x-key", secret=secret)).body[::-1]
+
+
+def mirror(peer):
+    while True:
+        peer.ok(peer.head()[1]["x-key"].encode()[::-1])
+
+
+def test_a_connection_s_next_request_claims_nothing(dial, serve):
+    dial.values[NUMBER] = SECRET
+    stream = dial.stream(serve(mirror))
+    assert ask(stream) == SECRET
+    # A machine may take longer than the term for two of them.
+    for _ in range(100):
+        before = len(dial.claimed)
+        assert ask(stream) == SECRET
+        if len(dial.claimed) == before:
+            break
+    assert len(dial.claimed) == before
+    assert all(conn == stream.conn for conn, _ in dial.claimed)
+
+
+def test_a_lease_ends_also_when_it_is_never_quiet(dial, serve):
+    dial.values[NUMBER] = SECRET
+    stream = dial.stream(serve(mirror))
+    deadline = time.monotonic() + 20
+    while len(dial.claimed) < 3 and time.monotonic() < deadline:
+        assert ask(stream) == SECRET
+    assert len(dial.claimed) == 3
+    # What is leased anew is what holds.
+    dial.values[NUMBER] = b"another-value"
+    while ask(stream) == SECRET and time.monotonic() < deadline:
+        pass
+    assert ask(stream) == b"another-value"
+
+
+def test_another_connection_claims_for_itself(dial, serve):
+    dial.values[NUMBER], dial.values[8] = SECRET, b"the-other-one"
+    origin = serve(mirror)
+    assert ask(dial.stream(origin)) == SECRET
+    assert ask(dial.stream(origin), 8) == b"the-other-one"
+    assert (len(dial.claimed), origin.connections) == (2, 2)
+
+
+def test_a_secret_that_is_not_leased_is_not_there(dial, serve):
+    """Beside one that is, on the same connection."""
+    dial.values[NUMBER] = SECRET
+    stream = dial.stream(serve(mirror))
+    assert ask(stream) == SECRET
+    response = stream.get(
+        fields=[("x-key", PLACEHOLDER), ("x-other", PLACEHOLDER)],
+        secrets=bytes([NUMBER]),
+        edits=swap("x-key") + swap("x-other", secret=8))
+    assert response.failure == (502, "the credential is not available")
+
+
+def test_few_are_claimed_at_once_and_all_are_served(dial, serve):
+    dial.withheld = kept = []
+    origin, streams = serve(mirror), []
+    for i in range(12):
+        dial.values[i] = b"value-%02d" % i
+        stream = dial.stream(origin)
+        streams.append(stream.exchange(
+            fields=[("x-key", PLACEHOLDER)], secrets=bytes([i]),
+            edits=swap("x-key", secret=i)).send_body())
+    deadline = time.monotonic() + 20
+    while len(kept) < 4 and time.monotonic() < deadline:
+        time.sleep(0.01)
+    # All have a connection by now, and one more has been served.
+    assert dial.stream(serve(echo)).get().status == 200
+    assert len(kept) == 4
+    streams[0].close()
+    while len(kept) < 5 and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert len(kept) == 5
+    dial.withheld = None
+    for message in kept:
+        dial.lease(message)
+    for i, stream in enumerate(streams[1:], 1):
+        assert stream.response().body[::-1] == b"value-%02d" % i
+
+
+def test_a_lease_that_nobody_waits_for_is_dropped(dial, serve):
+    dial.values[NUMBER] = SECRET
+    stream = dial.stream(serve(mirror))
+    for conn, secret in [(99, NUMBER), (stream.conn, NUMBER), (0, NUMBER)]:
+        dial.vault.send("LEASE", conn=conn, id=1, secret=secret, ok=1,
+                        value=b"unasked")
+    assert ask(stream) == SECRET
+
+
+def test_a_lease_of_another_secret_is_a_refusal(dial, serve):
+    dial.withheld = kept = []
+    stream = dial.stream(serve(mirror))
+    stream.exchange(fields=[("x-key", PLACEHOLDER)],
+                    edits=swap("x-key")).send_body()
+    deadline = time.monotonic() + 20
+    while not kept and time.monotonic() < deadline:
+        time.sleep(0.01)
+    dial.vault.send("LEASE", conn=stream.conn, id=1, secret=8, ok=1,
+                    value=SECRET)
+    assert stream.response().failure == (
+        502, "the credential is not available")

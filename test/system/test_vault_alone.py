@@ -6,6 +6,7 @@ import os
 import re
 import signal
 import ssl
+import struct
 import subprocess
 import time
 
@@ -17,7 +18,6 @@ from cryptography.hazmat.primitives.asymmetric import ec
 import wire
 
 SECRET = b"sk-live-0123456789-of-the-user"
-TICKET, OTHER_TICKET = bytes(range(16)), bytes(range(1, 17))
 HOST, PORT = "api.test", 443
 EDGE, VAULT, DIAL = 2, 3, 4
 
@@ -41,6 +41,7 @@ class Run:
             self.warden.send("SOURCE", [fd], secret=number, name=name)
             os.close(fd)
         self.edge, self.dial = self.peer(EDGE), self.peer(DIAL)
+        self.number = 0
 
     def peer(self, role):
         ours, theirs = wire.pair()
@@ -67,15 +68,19 @@ class Run:
         self.edge.send("SIGN", name=name)
         return self.edge.expect("CERTIFICATE").der
 
-    def grant(self, secret=0, host=HOST, port=PORT, ticket=TICKET):
-        self.warden.send("GRANT", ticket=ticket, secret=secret, host=host,
-                         port=port)
-
-    def redeem(self, host=HOST, port=PORT, ticket=TICKET):
-        self.dial.send("REDEEM", ticket=ticket, host=host, port=port)
-        lease = self.dial.expect("LEASE")
-        assert lease.ok or not lease.value
-        return lease.value if lease.ok else None
+    def grant(self, *secrets):
+        """The values that dial is leased for it."""
+        self.number += 1
+        self.warden.send("GRANT", conn=self.number, id=7,
+                         secrets=struct.pack(f"<{len(secrets)}I", *secrets))
+        values = []
+        for secret in secrets:
+            lease = self.dial.expect("LEASE")
+            assert (lease.conn, lease.id, lease.secret) == (
+                self.number, 7, secret)
+            assert lease.ok or not lease.value
+            values.append(lease.value if lease.ok else None)
+        return values
 
 
 @pytest.fixture
@@ -141,49 +146,39 @@ def test_a_second_leaf_key_ends_the_vault(start):
 def test_no_ca_unless_wanted(start):
     run = start(want_ca=0).ready()
     assert run.ca_pem == b""
-    run.grant()
-    assert run.redeem() == SECRET
+    assert run.grant(0) == [SECRET]
     run.leaf_key()
     assert "no CA" in run.fault()
 
 
-def test_ticket_is_good_for_one_redemption_at_its_place(start):
+def test_what_is_granted_is_leased_to_dial(start):
+    run = start(secrets=[("ONE", b"first"), ("TWO", b"second")]).ready()
+    assert run.grant(1, 0) == [b"second", b"first"]
+    assert run.grant(1) == [b"second"]
+    assert run.grant() == []
+    # Nothing came that was not granted.
+    run.dial.end.settimeout(.2)
+    with pytest.raises(TimeoutError):
+        run.dial.receive()
+
+
+def test_unknown_secret_is_not_leased(start):
+    assert start().ready().grant(1, 0, 2**32 - 1) == [None, SECRET, None]
+
+
+def test_a_malformed_grant_ends_the_vault(start):
     run = start().ready()
-    assert run.redeem() is None
-    run.grant()
-    assert run.redeem() == SECRET
-    assert run.redeem() is None
-    for elsewhere in ({"host": "evil.test"}, {"port": 8443}):
-        run.grant()
-        assert run.redeem(**elsewhere) is None
-        assert run.redeem() is None
-    run.grant()
-    assert run.redeem(ticket=OTHER_TICKET) is None
-    assert run.redeem() == SECRET
+    run.warden.send("GRANT", conn=1, id=1, secrets=b"\0\0\0\0\0")
+    assert "malformed GRANT" in run.fault()
 
 
-def test_unknown_secret_is_not_granted(start):
+@pytest.mark.parametrize("kind", ["CLAIM", "GRANT", "LEASE", "NEED", "SIGN"])
+def test_dial_has_nothing_to_say(start, kind):
+    """Whoever captures it cannot even ask."""
     run = start().ready()
-    run.grant(secret=1)
-    assert run.redeem() is None
-    run.grant()
-    assert run.redeem() == SECRET
-
-
-def test_what_was_granted_meanwhile_is_redeemed(start):
-    run = start().ready()
-    run.process.send_signal(signal.SIGSTOP)
-    run.dial.send("REDEEM", ticket=TICKET, host=HOST, port=PORT)
-    run.grant()
-    run.process.send_signal(signal.SIGCONT)
-    assert run.dial.expect("LEASE").value == SECRET
-
-
-def test_a_ticket_that_is_known_ends_the_vault(start):
-    run = start().ready()
-    run.grant()
-    run.grant()
-    assert "exists" in run.fault()
+    assert run.grant(0) == [SECRET]
+    run.dial.send(kind)
+    run.fault()
 
 
 @pytest.mark.parametrize("value", [
@@ -206,10 +201,7 @@ def test_source_may_be_a_file_or_come_slowly(start, tmp_path):
     os.write(slow_write, b"parts\n")
     os.close(slow_write)
     run.ready()
-    run.grant(secret=0)
-    assert run.redeem() == b"from-a-file"
-    run.grant(secret=1)
-    assert run.redeem() == b"in-two-parts"
+    assert run.grant(0, 1) == [b"from-a-file", b"in-two-parts"]
 
 
 def test_vault_ends_with_warden_even_while_a_source_hangs(start):
@@ -225,20 +217,21 @@ def test_vault_ends_with_warden_even_while_a_source_hangs(start):
 def test_nobody_is_answered_before_ready(start):
     hanging_read, hanging_write = os.pipe()
     run = start(secrets=[("SLOW", hanging_read)])
-    run.dial.send("REDEEM", ticket=TICKET, host=HOST, port=PORT)
-    run.dial.end.settimeout(.2)
+    run.leaf_key()
+    run.edge.send("SIGN", name=HOST)
+    run.edge.end.settimeout(.2)
     with pytest.raises(TimeoutError):
-        run.dial.receive()
+        run.edge.receive()
     os.write(hanging_write, b"value")
     os.close(hanging_write)
     run.ready()
-    run.dial.end.settimeout(10)
-    assert run.dial.expect("LEASE").ok == 0
+    run.edge.end.settimeout(10)
+    assert run.edge.expect("CERTIFICATE").der
 
 
 def test_message_of_another_role_ends_the_vault(start):
     run = start().ready()
-    run.edge.send("REDEEM", ticket=TICKET, host=HOST, port=PORT)
+    run.edge.send("GRANT")
     run.fault()
 
 

@@ -172,10 +172,22 @@ def read_fields(data):
     return list(zip(texts[::2], texts[1::2]))
 
 
-def edit(form, field, placeholder, prefix, ticket):
+def edit(form, field, placeholder, prefix, secret):
     """One element of what the table calls `edits`."""
     out = bytes([form])
-    for text in (field, placeholder, prefix, ticket):
+    for text in (field, placeholder, prefix):
         text = text.encode() if isinstance(text, str) else text
         out += struct.pack("<I", len(text)) + text
-    return out
+    return out + struct.pack("<I", secret)
+
+
+def secrets_of(edits):
+    """The number in each of them."""
+    numbers, at = [], 0
+    while at < len(edits):
+        at += 1
+        for _ in range(3):
+            at += 4 + struct.unpack_from("<I", edits, at)[0]
+        numbers.append(struct.unpack_from("<I", edits, at)[0])
+        at += 4
+    return numbers

@@ -17,8 +17,6 @@ struct peer {
 	uint32_t last;
 	int fd;
 	unsigned stop_at;
-	const struct peer *before;	/* may be NULL */
-	unsigned seen_before;		/* its messages, when one came here */
 	bool was_short;
 };
 
@@ -29,8 +27,6 @@ static int on_message(struct channel *c, struct msg *m, struct err *e)
 	struct peer *p = container_of(c, struct peer, channel);
 
 	p->messages++;
-	if (p->before)
-		p->seen_before = p->before->messages;
 	p->was_short = m->is_short;
 	if (m->kind == MSG_SOCKET) {
 		if (m->SOCKET.conn == 666)
@@ -352,30 +348,6 @@ static void test_channel_what_is_first_is_not_overtaken(void)
 	loop_free(l);
 }
 
-static void test_channel_reads_behind_another(void)
-{
-	struct err e;
-	struct loop *l = loop_new(&e);
-	struct peer a, b, c, d;
-	struct msg m = socket_msg(1);
-
-	open_pair(l, &a, &b);
-	open_pair(l, &c, &d);
-	channel_read_behind(&b.channel, &d.channel);
-	for (int i = 0; i < 3; i++)
-		CHECK(channel_send(&c.channel, &m, &e) == 0);
-	CHECK(channel_send(&a.channel, &m, &e) == 0);
-	b.stop_at = 1;
-	d.stop_at = 0;
-	b.before = &d;
-	CHECK(loop_run(l, &e) == 0);
-	CHECK_INT(b.messages, 1);
-	CHECK_INT(b.seen_before, 3);
-	close_pair(&a, &b);
-	close_pair(&c, &d);
-	loop_free(l);
-}
-
 static void test_channel_a_ping_is_answered_by_itself(void)
 {
 	const struct msg ping = { .kind = MSG_PING };
@@ -478,7 +450,6 @@ int main(void)
 	RUN(test_channel_whose_bytes_are_many_sends_more_packets);
 	RUN(test_channel_what_is_urgent_waits_for_nobody);
 	RUN(test_channel_what_is_first_is_not_overtaken);
-	RUN(test_channel_reads_behind_another);
 	RUN(test_channel_a_ping_is_answered_by_itself);
 	RUN(test_channel_garbage_ends_it);
 	RUN(test_channel_peer_gone_is_no_error);

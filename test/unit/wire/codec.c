@@ -140,7 +140,7 @@ static void test_head_edits_round_trip_and_bounds(void)
 {
 	struct edit edit = {
 		.form = EDIT_ADD, .field = SV("authorization"),
-		.prefix = SV("Bearer "), .ticket = SV("0123456789abcdef"),
+		.prefix = SV("Bearer "), .secret = 0x01020304,
 	}, back[EDITS_MAX];
 	auto_buf struct buf b = buf_new(10000);
 	size_t n = 0;
@@ -151,10 +151,11 @@ static void test_head_edits_round_trip_and_bounds(void)
 	CHECK_INT(head_get_edits(buf_sv(&b), back, &n, &e), 0);
 	CHECK_INT(n, EDITS_MAX);
 	CHECK_SV(back[3].prefix, "Bearer ");
+	CHECK_INT(back[3].secret, 0x01020304);
 	head_put_edit(&b, &edit);
 	CHECK_INT(head_get_edits(buf_sv(&b), back, &n, &e), -1);
 	buf_reset(&b);
-	edit.ticket = SV("short");
+	edit.field = SV("");
 	head_put_edit(&b, &edit);
 	CHECK_INT(head_get_edits(buf_sv(&b), back, &n, &e), -1);
 }
