@@ -3,6 +3,7 @@
 and two runs beside each other.  Every attempt is made outside as well."""
 import ctypes
 import os
+import secrets
 import shutil
 import signal
 import socket
@@ -201,7 +202,7 @@ for send in (lambda: s.sendto(b"x", "\\0" + sys.argv[1]),
     except OSError:
         pass
 """
-    name = f"stockade-dgram-{os.getpid()}"
+    name = f"stockade-dgram-{secrets.token_hex(8)}"
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as server:
         server.bind("\0" + name)
         server.settimeout(0.3)
@@ -214,10 +215,10 @@ for send in (lambda: s.sendto(b"x", "\\0" + sys.argv[1]),
 
 def test_shared_memory_and_queues_of_the_host(stockade):
     libc = ctypes.CDLL(None, use_errno=True)
-    key = 0x570c0000 + os.getpid() % 60000
+    key = 0x40000000 + secrets.randbits(30)
     segment = libc.shmget(key, 4096, 0o1666)
     queue = libc.msgget(key, 0o1666)
-    name = f"/dev/shm/stockade-test.{os.getpid()}"
+    name = f"/dev/shm/stockade-test.{secrets.token_hex(8)}"
     script = ("import ctypes, os, sys; libc = ctypes.CDLL(None);"
               "k = int(sys.argv[1]);"
               "print(libc.shmget(k, 0, 0) >= 0, libc.msgget(k, 0) >= 0,"

@@ -4,6 +4,7 @@ with the same attempt outside where it is allowed there.  test_probe.py has the
 long lists of attempts; test/probe/probe.h makes them."""
 import os
 import pty
+import secrets
 import shutil
 import socket
 import subprocess
@@ -108,7 +109,7 @@ def test_processes_outside_cannot_be_named(inside):
 
 def test_abstract_sockets_outside_cannot_be_reached(inside):
     with socket.socket(socket.AF_UNIX) as listener:
-        name = f"stockade-probe-{os.getpid()}"
+        name = f"stockade-probe-{secrets.token_hex(8)}"
         listener.bind("\0" + name)
         listener.listen()
         assert one(outside("connect-abstract", name))[0] == "ALLOWED"

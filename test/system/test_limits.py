@@ -9,6 +9,7 @@ import json
 import os
 import pathlib
 import re
+import secrets
 import signal
 import socket
 import subprocess
@@ -564,7 +565,7 @@ def test_a_group_that_was_given_to_a_user_is_enough(another_user):
     if not os.path.exists(GROUPS + "/memory/cgroup.procs"):
         pytest.skip("has no control group that it may divide")
     stockade, uid = another_user, another_user.uid
-    path = f"{GROUPS}/memory/delegated-{os.getpid()}"
+    path = f"{GROUPS}/memory/delegated-{secrets.token_hex(8)}"
     for size, status in ((200, 137), (10, 0)):
         argv = stockade.argv("/usr/bin/python3", "-c", HOG % size,
                              flags=LIMITS)
