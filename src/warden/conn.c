@@ -50,6 +50,29 @@ int conn_take(struct conn *c, uint32_t id, struct sv host, uint16_t port,
 	return 0;
 }
 
+void conn_dispatch(struct conn *c)
+{
+	c->dispatched = true;
+	c->owed++;
+}
+
+/*
+ * Ends come in the order of their requests.  edge's next request may have been
+ * read before the end of the one before it, so that more than one can be owed.
+ */
+int conn_done(struct conn *c, uint32_t id, struct err *e)
+{
+	if (c->owed == 0 || id <= c->done_id || id > c->id ||
+	    (id == c->id && !c->dispatched))
+		return err_kind(e, ERR_PROTO, "an exchange ended that is not "
+				"under way");
+	c->owed--;
+	c->done_id = id;
+	if (id == c->id)
+		c->dispatched = false;
+	return 0;
+}
+
 static void conn_free(struct conn *c)
 {
 	buf_free(&c->host);

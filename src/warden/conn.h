@@ -14,8 +14,10 @@ struct conn {
 	uint32_t id;		/* of the newest request */
 	bool has_stream;	/* edge and dial share a stream for it */
 	bool dispatched;	/* dial is at the newest request */
-	bool hung_up;		/* by the agent; dial's DONE is still to come */
+	bool hung_up;		/* by the agent; a DONE is still to come */
 	bool claimed;		/* dial has what it carries */
+	uint32_t owed;		/* DONEs that dial has still to say */
+	uint32_t done_id;	/* of the last one */
 	uint8_t connects;	/* how often dial needed a connection for it */
 	uint8_t n_secrets;
 	uint32_t secrets[EDITS_MAX];	/* of the newest request */
@@ -32,6 +34,10 @@ struct conn *conn_add(struct warden *w, uint32_t number);
  * at a time, counted without gaps: ERR_PROTO else. */
 must_check int conn_take(struct conn *c, uint32_t id, struct sv host,
 			 uint16_t port, struct err *e);
+/* dial is at the newest request from now on, and owes its end: one DONE. */
+void conn_dispatch(struct conn *c);
+/* The end of request id; ERR_PROTO when it is not owed. */
+must_check int conn_done(struct conn *c, uint32_t id, struct err *e);
 void conn_remove(struct warden *w, uint32_t number);
 void conn_remove_all(struct warden *w);
 

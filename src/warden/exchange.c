@@ -59,7 +59,7 @@ static void dispatch(struct warden *w, struct conn *c,
 	struct msg out = { .kind = MSG_EXCHANGE, .EXCHANGE = *x };
 
 	helper_send(&w->dial, &out);
-	c->dispatched = true;
+	conn_dispatch(c);
 	pulse_hurry(w);
 	if (edge_fd < 0 && x->body == HTTP_BODY_NONE && !x->upgrade)
 		return;
@@ -136,7 +136,7 @@ void exchange_hung_up(struct warden *w, uint32_t conn)
 	struct conn *c = conn_find(w, conn);
 
 	/* Of what dial has, DONE is the end. */
-	if (c && c->dispatched)
+	if (c && c->owed)
 		c->hung_up = true;
 	else
 		conn_remove(w, conn);
@@ -169,6 +169,7 @@ static int end_dispatched(struct warden *w, struct conn *c, struct sv why,
 	};
 
 	c->dispatched = false;
+	c->owed = 0;
 	if (c->hung_up)
 		conn_remove(w, c->number);
 	return record_done(w, &done, e);
@@ -253,6 +254,7 @@ static int on_need(struct warden *w, const struct msg_NEED *m, struct err *e)
 	};
 	if (!reach)
 		proxy_put_connect(&w->proxy, &out.CONNECT);
+	w->connecting++;
 	helper_send(&w->resolve, &out);
 	return 0;
 }
@@ -280,20 +282,17 @@ static int on_claim(struct warden *w, const struct msg_CLAIM *m, struct err *e)
 	return 0;
 }
 
-/*
- * An exchange has one end, after which no connection is made for it.  edge's
- * next request may have been read first: then there is nothing to compare with.
- */
+/* An exchange has one end, after which no connection is made for it. */
 static int on_done(struct warden *w, const struct msg_DONE *m, struct err *e)
 {
 	struct conn *c = conn_find(w, m->conn);
 
-	if (c && (m->id > c->id || (m->id == c->id && !c->dispatched)))
-		return err_kind(e, ERR_PROTO, "an exchange ended that is not "
-				"under way");
-	if (c && m->id == c->id)
-		c->dispatched = false;
-	if (c && c->hung_up)
+	if (!c)
+		return err_kind(e, ERR_PROTO, "an exchange ended of a connection "
+				"that is not there");
+	if (conn_done(c, m->id, e) < 0)
+		return -1;
+	if (c->hung_up && c->owed == 0)
 		conn_remove(w, m->conn);
 	if (budgets_settle(&w->budgets, m->conn, m->id, m->sent, e) < 0)
 		return -1;
@@ -335,15 +334,25 @@ int warden_on_dial(struct channel *ch, struct msg *m, struct err *e)
 	return err_kind(e, ERR_PROTO, "unexpected %s", msg_name(m->kind));
 }
 
+/* One answer to each CONNECT; the agent may have hung up meanwhile. */
+static int on_connected(struct warden *w, const struct msg_CONNECTED *m,
+			struct err *e)
+{
+	if (w->connecting == 0)
+		return err_kind(e, ERR_PROTO, "an answer to what was not asked");
+	w->connecting--;
+	if (m->error.n)
+		w->denied++;
+	return record_connected(w, m, e);
+}
+
 int warden_on_resolve(struct channel *ch, struct msg *m, struct err *e)
 {
 	struct warden *w = container_of(ch, struct warden, resolve.channel);
 
 	switch ((int)m->kind) {
 	case MSG_CONNECTED:
-		if (m->CONNECTED.error.n)
-			w->denied++;
-		return record_connected(w, &m->CONNECTED, e);
+		return on_connected(w, &m->CONNECTED, e);
 	case MSG_PONG:
 		w->resolve.unanswered = 0;
 		return 0;

@@ -82,7 +82,7 @@ static int begin(struct warden *w, struct conn *c, const struct msg_OPEN *m,
 		return fail(w, m, &trouble, e);
 	helper_send(&w->dial, &out);
 	c->has_stream = true;
-	c->dispatched = true;
+	conn_dispatch(c);
 	tell(w, m, 0, answer, edge_fd);
 	pulse_hurry(w);
 	return 0;

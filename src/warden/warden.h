@@ -47,6 +47,7 @@ struct warden {
 
 	struct conn *conns[WARDEN_BUCKETS];
 	size_t conns_n;
+	uint64_t connecting;		/* CONNECTs without an answer */
 	uint64_t allowed, denied, violations;
 	bool over;			/* the command has ended: nothing begins */
 	struct err fault;		/* kind ERR_NONE while all is well */
