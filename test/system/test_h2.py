@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Clients that speak HTTP/2, and origins that do not, or do."""
 import json
+import os
 import struct
 
 import pytest
 
+from conftest import TREE
 from dial_stage import Origin
 from h2_origin import H2Peer
 
@@ -121,6 +123,43 @@ function call(kind) {
 	session.close();
 })();
 """
+GRPC_JS = r"""
+const grpc = require("@grpc/grpc-js");
+const client = new grpc.Client("grpc.test:443", grpc.credentials.createSsl());
+const ASK = Buffer.from("ask;"), as = x => x;
+const call = (kind, method, ...one) => new Promise((resolve) => {
+	let text = "", left = 2;
+	const over = e => resolve([text, e ? e.code : 0, e ? e.details : ""]);
+	// Kinds of one answer take a function, the others are read.
+	const single = /Unary|Client/.test(kind);
+	const stream = client[kind]("/test.Calls/" + method, as, as, ...one,
+		...(single ? [(e, d) => { text += d || ""; over(e); }] : []));
+	if (!single) {
+		stream.on("error", over);
+		stream.on("end", () => over());
+		stream.on("data", d => {
+			text += d;
+			if (stream.write && left-- > 0)
+				stream.write(ASK);
+			else if (stream.write)
+				stream.end();
+		});
+	}
+	if (stream.write)
+		stream.write(ASK);
+	if (stream.write && single) {
+		stream.write(ASK);
+		stream.end();
+	}
+});
+Promise.all([
+	call("makeUnaryRequest", "unary", ASK),
+	call("makeClientStreamRequest", "client"),
+	call("makeServerStreamRequest", "server", ASK),
+	call("makeBidiStreamRequest", "both"),
+	call("makeUnaryRequest", "refused", ASK),
+]).then(all => { console.log(JSON.stringify(all)); client.close(); });
+"""
 GRPC_PYTHON = """
 import grpc, json, queue
 channel = grpc.secure_channel("grpc.test:443", grpc.ssl_channel_credentials())
@@ -175,7 +214,7 @@ def rpc(peer):
             over.add(number)
 
 
-@pytest.mark.parametrize("client", ["node", "python"])
+@pytest.mark.parametrize("client", ["node", "grpc-js", "python"])
 def test_grpc(stockade, net, authority, client):
     """Its four kinds, and a refusal that a program of it shows."""
     peers = []
@@ -184,15 +223,21 @@ def test_grpc(stockade, net, authority, client):
         peers.append(H2Peer(peer.sock))
         rpc(peers[-1])
 
-    command = ["node", "-e", GRPC]
-    if client == "python":
-        command = ["/usr/bin/python3", "-c", GRPC_PYTHON]
+    modules = f"{TREE}/build-npm/node_modules"
+    if client == "grpc-js" and not os.path.exists(f"{modules}/@grpc/grpc-js"):
+        pytest.skip("a client that is not installed")
+    command, more = {
+        "node": (["node", "-e", GRPC], ""),
+        "grpc-js": (["node", "-e", GRPC_JS], f"read {modules}\n"
+                    f"env set NODE_PATH={modules}\n"),
+        "python": (["/usr/bin/python3", "-c", GRPC_PYTHON], "")}[client]
     origin = Origin(serve, authority.leaf("grpc.test"))
     origin.context.set_alpn_protocols(["h2"])
     result = stockade.run(*command, policy=net +
                           f"reach grpc.test via 127.0.0.1:{origin.port}\n"
                           "allow POST grpc.test/**\n"
-                          "deny * grpc.test/test.Calls/refused\n").ok()
+                          "deny * grpc.test/test.Calls/refused\n"
+                          + more).ok()
     got = json.loads(result.out)
     assert got[:4] == [[text, 0, ""] for text in (
         "told;", "told;told;", "told;more;more;", "told;told;told;")], result
