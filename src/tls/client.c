@@ -197,13 +197,21 @@ static struct kept *kept_find(struct tls_client *c, const char *host)
 	return NULL;
 }
 
-/* Takes the session (by returning 1): the last one of its host replaces. */
+/*
+ * Keeps a copy; the last one of its host replaces.  OpenSSL's own is marked as
+ * not to be resumed where a connection ends without notice, as origins and dial
+ * end most of them, though since TLS 1.1 that is no reason.
+ */
 static int on_session(SSL *ssl, SSL_SESSION *session)
 {
 	struct tls *t = SSL_get_app_data(ssl);
+	SSL_SESSION *copy;
 	struct kept *k;
 
 	if (!t || !t->client || !SSL_SESSION_is_resumable(session))
+		return 0;
+	copy = SSL_SESSION_dup(session);
+	if (!copy)
 		return 0;
 	k = kept_find(t->client, t->name);
 	if (!k) {
@@ -211,9 +219,17 @@ static int on_session(SSL *ssl, SSL_SESSION *session)
 		t->client->oldest = (t->client->oldest + 1) % SESSIONS;
 	}
 	kept_clear(k);
-	k->session = session;
+	k->session = copy;
 	memcpy(k->host, t->name, sizeof k->host);
-	return 1;
+	return 0;
+}
+
+void tls_client_forget_(struct tls *t)
+{
+	struct kept *k = kept_find(t->client, t->name);
+
+	if (k)
+		kept_clear(k);
 }
 
 /* At the first connection: until then a context is 300 KiB for nothing. */

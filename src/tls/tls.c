@@ -172,6 +172,8 @@ static enum tls_status status_of(struct tls *t, int r, const char *what,
 	}
 	t->broken = true;
 	t->cut = is_cut(code, saved);
+	if (t->client && !(t->cut && SSL_is_init_finished(t->ssl)))
+		tls_client_forget_(t);
 	if (code == SSL_ERROR_SYSCALL && !t->cut) {
 		errno = saved;
 		err_sys(e, "%s", what);

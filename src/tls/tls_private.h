@@ -33,5 +33,7 @@ must_check int tls_start_(struct err *e);
 must_check int tls_context_(SSL_CTX *ctx, struct err *e);
 /* A connection of ctx over fd, its sides and state still unset. */
 must_check struct tls *tls_new_(SSL_CTX *ctx, int fd, struct err *e);
+/* What a host has offered to be resumed is not: a connection to it failed. */
+void tls_client_forget_(struct tls *t);
 
 #endif

@@ -47,6 +47,8 @@ BAD = {
     "issuer-expired": ({"via": {"expired": True}}, "expired on"),
     "issuer-missing": ({"via": {}, "send_issuer": False},
                        "has an unknown issuer"),
+    "issuer-of-others": ({"via": {"permitted": "other.test"}},
+                         "permitted subtree violation"),
     "path-too-long": ({"via": {"path_length": 0}, "deeper": True},
                       "allows fewer CAs below it"),
 }
@@ -55,6 +57,7 @@ GOOD = {
     "rsa-2048": {"rsa_bits": 2048},
     "below-an-intermediate": {"via": {}},
     "several-names": {"names": ["*.other.test", "SELF"]},
+    "issuer-of-these": {"via": {"permitted": "test"}},
 }
 
 
@@ -109,14 +112,18 @@ def _usage(signs):
 
 
 def _authority(common_name, issuer=None, is_ca=True, path_length=None,
-               **times):
+               permitted=None, **times):
+    """permitted: the only domain in which it may name hosts."""
     key, subject = _key(), _name(common_name)
-    certificate = (_builder(subject, key, issuer, **times)
-                   .add_extension(x509.BasicConstraints(
-                       is_ca, path_length if is_ca else None), True)
-                   .add_extension(_usage(is_ca), True)
-                   .sign(issuer.key if issuer else key, hashes.SHA256()))
-    return Issuer(certificate, key)
+    builder = (_builder(subject, key, issuer, **times)
+               .add_extension(x509.BasicConstraints(
+                   is_ca, path_length if is_ca else None), True)
+               .add_extension(_usage(is_ca), True))
+    if permitted:
+        builder = builder.add_extension(x509.NameConstraints(
+            [x509.DNSName(permitted)], None), True)
+    return Issuer(builder.sign(issuer.key if issuer else key, hashes.SHA256()),
+                  key)
 
 
 def make_ca(folder, common_name="test root"):

@@ -10,7 +10,8 @@ Paths: /echo and /headers answer with the request as JSON; /mirror?form=F&cut=N
 answers with the credential it received, encoded as F (raw base64 url), in
 chunks of N bytes; /recall answers with the credential of an earlier request;
 /slow is an event stream; /chunked, /bytes?n=N, /status/N,
-/redirect?to=URL, /close, /hang, and /v1/messages is a model's API.
+/redirect?to=URL, /close, /hang, /part (of ten digits, tagged), and /v1/messages is
+a model's API.
 Anything else is 200 and `origin NAME`.
 """
 import base64
@@ -250,6 +251,8 @@ class Origin(Listener):
             connection.chunks([b"one ", b"two ", b"three\n"])
         elif path == "/bytes":
             self._bytes(connection, int(query["n"]))
+        elif path == "/part":
+            self._part(connection, request)
         elif path.startswith("/status/"):
             connection.answer(b"status\n", int(path[8:]))
         elif path == "/redirect":
@@ -290,6 +293,18 @@ class Origin(Listener):
                                for i in range(0, len(text), cut)])
         else:
             connection.answer(text)
+
+    @staticmethod
+    def _part(connection, request):
+        digits, wanted = b"0123456789", request.get("range")
+        if request.get("if-none-match") == '"ten"':
+            connection.answer(digits, 304, ['ETag: "ten"'], head_only=True)
+        elif not wanted or request.get("if-range") not in (None, '"ten"'):
+            connection.answer(digits, fields=['ETag: "ten"'])
+        else:
+            first, last = map(int, wanted[6:].split("-"))
+            connection.answer(digits[first:last + 1], 206, [
+                f"Content-Range: bytes {first}-{last}/10", 'ETag: "ten"'])
 
     @staticmethod
     def _events(connection, events, delay):

@@ -36,6 +36,21 @@ def sent(origin):
     return sum(len(r.body) for r in origin.requests)
 
 
+def test_requests_of_a_run_stop_at_their_limit(stockade, net, api, other):
+    """Whatever their hosts, and those that are refused do not count."""
+    got = run(stockade, net + ALLOW + "limit requests 3\n"
+              "limit requests 2 for api.test\n", """
+got = [ask("https://%s.test/%d" % one) for one in (
+    ("api", 0), ("denied", 1), ("api", 2), ("api", 3), ("other", 4), ("other", 5),
+    ("api", 6))]
+print(json.dumps(got))
+""")
+    assert [status for status, _ in got] == [200, 403, 200, 403, 200, 403, 403]
+    assert api.targets == ["GET /0", "GET /2"] and other.targets == ["GET /4"]
+    assert [json.loads(got[i][1])["rule"] for i in (3, 5)] == [
+        "limit requests 2 for api.test", "limit requests 3"]
+
+
 def test_requests_stop_at_their_limit(stockade, net, api, other):
     got = run(stockade, net + ALLOW + "limit requests 3 for api.test\n", """
 got = [ask("https://api.test/%d" % i) for i in range(5)]

@@ -195,6 +195,31 @@ def test_head_and_continue_and_empty_answers(stockade, net, api):
     assert result.out.rstrip().endswith("204")
 
 
+PARTS = """
+w='-sS --http%s -w :%%{http_code}:%%header{content-range}\\n'
+u=https://api.test/part
+curl $w -r 2-5 $u
+curl $w -r 2-5 -H 'If-Range: "old"' $u
+curl $w -H 'If-None-Match: "ten"' $u $u
+curl $w -r 2-5 $u/denied
+"""
+
+
+@pytest.mark.parametrize("version", ["1.1", "2"])
+def test_parts_and_what_has_not_changed(stockade, net, api, version):
+    """A part comes as it was asked for.  Of a host with a secret, which must be
+    found if it comes back, it is the whole."""
+    policy = net + "allow GET api.test/part\n"
+    lines = stockade.sh(PARTS % version, policy=policy).ok().out.splitlines()
+    assert lines[:4] == ["2345:206:bytes 2-5/10", "0123456789:200:"] + [":304:"] * 2
+    assert "allow GET api.test/part/denied" in lines[-4], lines
+    assert [r.get("range") for r in api.requests] == ["bytes=2-5"] * 2 + [None] * 2
+    result = stockade.sh(
+        PARTS % version, env={"TOKEN": "sk-live-0123456789abcdef"}, policy=policy
+        + "secret TOKEN from env for api.test as bearer\n").ok()
+    assert result.out.startswith("0123456789:200:\n" * 2 + ":304:\n"), result
+
+
 def test_a_redirect_is_a_new_request(stockade, net, api, other):
     result = stockade.run(
         "curl", "-sSL", "https://api.test/redirect?to=https://other.test/x",

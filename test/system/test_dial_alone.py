@@ -184,6 +184,34 @@ def test_a_response_until_the_end_of_the_connection(dial, serve):
     assert origin.connections == 2
 
 
+@pytest.mark.parametrize("ends", ["with notice", "cut"])
+def test_the_tail_of_a_response_that_ends_with_its_connection(dial, serve, ends):
+    """All of it is there before its end is told, and an end without notice is a
+    cut, also when the agent reads later than the origin closes."""
+    closed, size = threading.Event(), MIB
+
+    def script(peer):
+        peer.head()
+        peer.send(b"HTTP/1.1 200 OK\r\n\r\n" + bytes(size))
+        if ends == "with notice":
+            peer.sock.settimeout(10)
+            peer.sock.unwrap()
+        peer.sock.close()
+        closed.set()
+
+    origin = serve(script)
+    origin.listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4 * size)
+    stream = dial.stream(origin).exchange().send_body()
+    stream.channel.expect("RESPONSE")
+    if ends == "cut":
+        assert closed.wait(10)
+    received = 0
+    while (message := stream.channel.receive()).kind == "CHUNK":
+        received += len(message.data)
+    assert received == size or ends == "cut"
+    assert message.kind == ("CHUNK_END" if ends == "with notice" else "FAILURE")
+
+
 def test_head_has_no_body(dial, serve):
     def script(peer):
         for _ in range(2):

@@ -155,6 +155,23 @@ def test_one_that_was_given_up_serves_no_other(dial, serve):
     assert origin.connections == 4
 
 
+def test_a_new_connection_resumes_what_that_host_had(dial, serve):
+    """A handshake is not made whole again, and never by another host's session."""
+    resumed = []
+
+    def script(peer):
+        host = peer.head()[1]["host"]
+        resumed.append((host, peer.sock.session_reused))
+        peer.send(b"HTTP/1.1 200 OK\r\nconnection: close\r\n"
+                  b"content-length: 0\r\n\r\n")
+
+    origin = serve(script)
+    for host in HOST, HOST, OTHER, OTHER, HOST:
+        assert dial.stream(origin).get(host=host).whole
+    assert resumed == [(HOST, False), (HOST, True), (OTHER, False), (OTHER, True),
+                       (HOST, True)]
+
+
 def test_an_idle_one_that_was_closed_is_replaced(dial, serve):
     def script(peer):
         peer.head()

@@ -12,7 +12,7 @@ import time
 
 import pytest
 
-from conftest import IS_ROOT, PATIENCE, PROBE, eventually, needs_cell
+from conftest import IS_ROOT, PATIENCE, eventually, needs_cell
 from dial_stage import (HOST as ORIGIN, OTHER, Dial, certificate,
                         dial, echo, serve)  # noqa: F401
 from edge_alone import Edge, body_of, edge, place, respond  # noqa: F401
@@ -290,7 +290,9 @@ def test_an_origin_that_says_nothing_is_given_up(hasty_dial, serve):
     """In TLS after half a minute.  After it an answer may take any time, and
     holds up nobody."""
     dial, deaf = hasty_dial, Deaf(socket.create_server(("127.0.0.1", 0)))
-    silent = dial.stream(serve(lambda peer: (peer.head(), peer.fill())))
+    go = threading.Event()
+    silent = dial.stream(serve(lambda peer: (peer.head(), go.wait(20),
+                                             peer.ok(b"at last"))))
     silent.exchange().send_body()
     mute = dial.stream(deaf).exchange().send_body()
     other = dial.stream(serve(echo))
@@ -299,8 +301,24 @@ def test_an_origin_that_says_nothing_is_given_up(hasty_dial, serve):
     assert mute.response().failure == (504, f"TLS to {ORIGIN} timed out")
     assert dial.outcome().error == f"TLS to {ORIGIN} timed out".encode()
     assert other.get(host=OTHER).whole
-    silent.close()
+    assert dial.outcome().status == 200
+    go.set()
+    assert silent.response().body == b"at last"
     deaf.close()
+
+
+def test_who_waits_for_an_answer_is_not_given_up(hasty):
+    """As long polling does: no time that a client is given is meant for it."""
+    poll = hasty.connect(HOST)
+    poll.send(GET)
+    request = hasty.request()
+    stream = hasty.allow(request)
+    body_of(stream)
+    slow = hasty.connect(HOST)
+    slow.send(GET[:9])
+    assert slow.response().status == 408
+    respond(stream, request, b"at last", length=7)
+    assert poll.response().body == b"at last"
 
 
 def test_resets_hurt_nobody(edge):
@@ -394,23 +412,42 @@ def test_no_port_of_the_host_is_opened(stockade, net, api):
 
 
 ECHO = """
-import socket
+import socket, struct
+def sum_of(data):
+    n = sum(struct.unpack(f">{len(data) // 2}H", data))
+    n = (n >> 16) + (n & 0xffff)
+    return ~(n + (n >> 16)) & 0xffff
 for family, kind, protocol, where in (
-        (socket.AF_INET, socket.SOCK_DGRAM, 1, "203.0.113.7"),
-        (socket.AF_INET6, socket.SOCK_DGRAM, 58, "2001:db8::7"),
-        (socket.AF_INET, socket.SOCK_RAW, 1, "203.0.113.7"),
-        (socket.AF_INET6, socket.SOCK_RAW, 58, "2001:db8::7")):
+        (socket.AF_INET, socket.SOCK_DGRAM, 1, "93.184.216.34"),
+        (socket.AF_INET6, socket.SOCK_DGRAM, 58, "fd00::7"),
+        (socket.AF_INET, socket.SOCK_RAW, 1, "93.184.216.34"),
+        (socket.AF_INET6, socket.SOCK_RAW, 58, "fd00::7")):
+    asks, told = (8, 0) if family == socket.AF_INET else (128, 129)
     try:
         s = socket.socket(family, kind, protocol)
         s.settimeout(1)
-        s.sendto(b"\\x08\\0\\0\\0\\0\\1\\0\\1data", (where, 0))
-        print("answered" if s.recv(100) else "")
+        body = struct.pack(">HH", 1, 1) + b"data"
+        head = struct.pack(">BBH", asks, 0, sum_of(
+            struct.pack(">BBH", asks, 0, 0) + body))
+        s.sendto(head + body, (where, 0))
+        while True:
+            got = s.recv(100)
+            if family == socket.AF_INET and kind == socket.SOCK_RAW:
+                got = got[20:]
+            if got[0] == told: break
+        print("answered")
     except OSError as e:
         print(type(e).__name__)
 """
 
 
+@needs_cell
 def test_no_echo_request_leaves(stockade):
+    """To addresses that answer whoever may ask: outside, root."""
+    if IS_ROOT:
+        outside = subprocess.run(["/usr/bin/python3", "-c", ECHO], check=True,
+                                 stdout=subprocess.PIPE)
+        assert outside.stdout.split()[2:] == [b"answered"] * 2
     result = stockade.run("/usr/bin/python3", "-c", ECHO,
                           policy="allow GET api.test/**\n").ok()
     assert len(result.out.split()) == 4 and "answered" not in result.out
@@ -466,11 +503,40 @@ def test_a_redirect_leads_to_no_metadata(stockade, net, api, where):
     assert last["verdict"] == "deny" and last["reason"]
 
 
+DATAGRAMS = """
+import socket, sys
+for where in "93.184.216.34", "fd00::7", "10.0.0.7", "127.0.0.1", "::1":
+    family = socket.AF_INET6 if ":" in where else socket.AF_INET
+    s = socket.socket(family, socket.SOCK_DGRAM)
+    s.settimeout(5)
+    s.connect((where, int(sys.argv[1])))
+    try:
+        s.send(b"hello")
+        print(s.recv(100).decode())
+    except OSError as e:
+        print(type(e).__name__)
+"""
+
+
+@needs_cell
 def test_udp_goes_nowhere(stockade):
-    """Of either family; only the sandbox's name server answers."""
-    result = stockade.run(PROBE, "udp", "2001:db8::7", "443",
-                          policy="allow GET api.test/**\n")
-    assert "BLOCKED" in result.out, result
+    """Of either family, judged by one that listens at each address; whoever
+    tries, as a client of QUIC does, hears at once that it is no use."""
+    with socket.socket(socket.AF_INET6, socket.SOCK_DGRAM) as server:
+        server.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
+        server.bind(("::", 0))
+        command = ["/usr/bin/python3", "-c", DATAGRAMS,
+                   str(server.getsockname()[1])]
+        with subprocess.Popen(command, stdout=subprocess.PIPE) as outside:
+            for _ in range(5):
+                asked, client = server.recvfrom(100)
+                server.sendto(b"heard " + asked, client)
+            assert outside.stdout.read() == b"heard hello\n" * 5
+        result = stockade.run(*command, policy="allow GET api.test/**\n").ok()
+        assert result.out == "ConnectionRefusedError\n" * 5
+        server.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            server.recv(100)
 
 
 def test_no_key_is_inside(stockade):

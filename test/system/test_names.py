@@ -4,6 +4,7 @@
 A recorder listens at every address of the cell, so that one which must not be
 dialled would have answered; the name server is the only one that there is.
 """
+import json
 import os
 import socket
 import time
@@ -53,6 +54,7 @@ MIXED = {
     "loopback6": ["::1", PUBLIC],
     "mapped": ["::ffff:10.0.0.7", PUBLIC],
     "alias": ["other.example.org", PUBLIC],
+    "both": ["2606:4700::1111", PUBLIC],	# of which one is out of reach
 }
 NONE = {
     "private": ["10.0.0.7"], "private6": ["fd00::7"], "v4in6": ["64:ff9b::a00:7"],
@@ -68,6 +70,7 @@ def the_server():
     server = NameServer(**{name + ".example.net": value for name, value in {
         "flip": lambda times: ["127.0.0.1" if times % 2 else PUBLIC],
         "good": [PUBLIC], "silent": SILENCE,
+        "three": ["127.0.0.1", PUBLIC, ALSO],
         **{f"n{i}": SILENCE for i in range(8)}, **MIXED, **NONE}.items()})
     yield server
     server.close()
@@ -214,6 +217,107 @@ curl -sS -m 5 -H 'Transfer-Encoding: x' http://good.example.net:{port}/
 """)
     assert server.names_asked() == {"good.example.net"}
     assert recorder.at == ([] if way else [PUBLIC])
+
+
+ANSWERS = """
+import json, socket, struct, sys
+def ask(family, kind, where, name, type):
+    q = b"ab\\1\\0\\0\\1\\0\\0\\0\\0\\0\\0" + b"".join(
+        bytes([len(l)]) + l.encode() for l in name.split(".")) + struct.pack(
+        ">BHH", 0, type, 1)
+    with socket.socket(family, kind) as s:
+        s.settimeout(10)
+        s.connect((where, 53))
+        if kind == socket.SOCK_DGRAM:
+            s.send(q)
+            got = s.recv(4096)
+        else:
+            s.sendall(struct.pack(">H", len(q)) + q)
+            f = s.makefile("rb")
+            got = f.read(int.from_bytes(f.read(2), "big"))
+    code, _, n = struct.unpack(">xBHH", got[2:8])
+    data = got[len(q) + 12:]		# of a record with a compressed name
+    if n and type == 12:
+        data = b".".join(data[i + 1:i + 1 + data[i]] for i in label_starts(data))
+        return data.decode()
+    if n:
+        return socket.inet_ntop(socket.AF_INET if len(data) == 4 else
+                                socket.AF_INET6, data)
+    return "nothing" if code & 15 == 0 else code & 15
+def label_starts(data, at=0):
+    while data[at]:
+        yield at
+        at += data[at] + 1
+V4, V6 = socket.AF_INET, socket.AF_INET6
+for family, where in ((V4, "198.18.0.53"), (V4, "8.8.8.8"),
+                      (V6, "fd53:746f:636b::35"), (V6, "2001:4860:4860::8888")):
+    for kind in socket.SOCK_DGRAM, socket.SOCK_STREAM:
+        four = ask(family, kind, where, "one.example", 1)
+        six = ask(family, kind, where, "one.example", 28)
+        back = [ask(family, kind, where, name, 12) for name in (
+            ".".join(reversed(four.split("."))) + ".in-addr.arpa",
+            ".".join(reversed(socket.inet_pton(V6, six).hex())) + ".ip6.arpa",
+            "9.9.9.9.in-addr.arpa")]
+        # MX, TXT, SRV, NAPTR, SVCB, HTTPS, ANY, CAA
+        none = [ask(family, kind, where, "one.example", type) for type in (
+            15, 16, 33, 35, 64, 65, 255, 257)]
+        print(json.dumps([four, six, back, none]))
+"""
+
+
+def test_the_sandbox_answers_by_itself(stockade, recorder, server):
+    """Over UDP and TCP, at any name server of either family; what would name another
+    port, protocol or key of an origin is not there."""
+    (stockade.cwd / "answers.py").write_text(ANSWERS)
+    lines = fetch(stockade, recorder, "good", script="python3 answers.py", policy=(
+        f"read .\nallow GET good.example.net:{recorder.port}/**\n"))
+    assert lines.pop() == "recorder" and len(lines) == 8, lines
+    four, six, back, none = json.loads(lines[0])
+    assert four.startswith("198.18.") and six.startswith("fd53:746f:636b::")
+    assert back == ["one.example", "one.example", 3] and none == ["nothing"] * 8
+    assert set(lines) == {lines[0]}
+    assert server.names_asked() == {"good.example.net"}
+
+
+class Full:
+    """A server that takes no more: what connects there waits."""
+
+    def __init__(self, where, port):
+        self.held = [socket.create_server((where, port), backlog=0)]
+        while True:
+            s = socket.socket()
+            self.held.append(s)
+            s.settimeout(0.2)
+            try:
+                s.connect((where, port))
+            except TimeoutError:
+                return
+
+    def close(self):
+        for s in self.held:
+            s.close()
+
+
+@pytest.mark.parametrize("first, second", [(PUBLIC, ALSO), (ALSO, PUBLIC)])
+def test_an_address_that_says_nothing_is_not_waited_for(server, first, second):
+    """The next is tried, if it was judged: the third would have answered."""
+    with (socket.create_server((second, 0)) as listener,
+          socket.create_server(("127.0.0.1", listener.getsockname()[1])) as third):
+        port = listener.getsockname()[1]
+        full = Full(first, port)
+        helper, warden, dial = wire.start_resolve()
+        began = time.monotonic()
+        warden.send("CONNECT", conn=1, id=1, host="three.example.net", port=port)
+        told = warden.expect("CONNECTED")
+        assert (told.error, told.address) == (b"", f"{second}:{port}".encode())
+        assert time.monotonic() - began < 8	# as long as all may take
+        os.close(dial.expect("SOCKET").fds[0])
+        third.settimeout(0.2)
+        with pytest.raises(TimeoutError):
+            third.accept()
+        warden.close()
+        helper.wait(5)
+        full.close()
 
 
 def test_a_server_that_says_nothing_costs_its_own_names(waiting):

@@ -4,6 +4,7 @@ the test's own records what it is asked, byte by byte."""
 import base64
 import inspect
 import json
+import shutil
 import socket
 import threading
 
@@ -11,7 +12,10 @@ import pytest
 
 import ws_origin
 from conftest import needs_cell
+from dial_stage import Origin as PeerOrigin
+from h2_origin import H2Peer
 from listener import Listener
+from test_h2 import GRPC, rpc
 from test_websocket import CLIENT, SECRET
 from ws_origin import Origin
 
@@ -209,6 +213,63 @@ with socket.create_connection(("public.test", {port}), 20) as s:
 """, policy=f"via proxy {p.url}\nallow tcp public.test:{port}\n")
     assert result.out == "b'220 hello\\r\\n'\nb'got this'\n", result
     assert p.asked == [f"CONNECT 93.184.216.34:{port} HTTP/1.1"]
+
+
+def test_tls_that_nobody_opens_goes_through_it(stockade, authority, proxy):
+    """`allow tls`: the client sees the origin's certificate, and the proxy is
+    asked for nothing that the server name does not prove."""
+    class Server(Listener):
+        def serve(self, s):
+            s.sendall(b"heard " + s.recv(100))
+
+    server = Server(socket.create_server(("127.0.0.1", 0)),
+                    authority.leaf("one.wide.test"))
+    p = proxy(routes={"one.wide.test:443": server.port})
+    shutil.copy(authority.pem, stockade.cwd / "pin.pem")
+    result = stockade.run("/usr/bin/python3", "-c", """
+import socket, ssl
+context = ssl.create_default_context(cafile="pin.pem")
+context.check_hostname = False
+for name in "one.wide.test", "two.wide.test":
+    try:
+        with context.wrap_socket(socket.create_connection(("one.wide.test", 443)),
+                                 server_hostname=name) as t:
+            t.sendall(b"this"); print(t.recv(100), t.getpeercert()["issuer"][0])
+    except OSError as e: print(type(e).__name__)
+""", policy=f"read .\nvia proxy {p.url} by name\nallow tls one.wide.test\n").ok()
+    server.close()
+    assert result.out == ("b'heard this' (('commonName', 'test authority'),)\n"
+                          "SSLError\n"), result
+    assert p.asked == ["CONNECT one.wide.test:443 HTTP/1.1"]
+
+
+def test_calls_of_grpc_go_through_it(stockade, authority, proxy):
+    """HTTP/2 all the way, with a credential that the proxy does not see."""
+    peers = []
+
+    def serve(peer):
+        peers.append(H2Peer(peer.sock))
+        rpc(peers[-1])
+
+    origin = PeerOrigin(serve, authority.leaf("grpc.test"))
+    origin.context.set_alpn_protocols(["h2"])
+    p = proxy(routes={"grpc.test:443": origin.port})
+    result = stockade.run(
+        "node", "-e", GRPC, env={"TOKEN": SECRET},
+        policy=f"roots {authority.pem}\nvia proxy {p.url} by name\n"
+        "allow POST grpc.test/**\ndeny * grpc.test/test.Calls/refused\n"
+        "secret TOKEN from env for grpc.test as bearer add\n").ok()
+    got = json.loads(result.out)
+    assert [one[:2] for one in got] == [
+        ["told;", 0], ["told;told;", 0], ["told;more;more;", 0],
+        ["told;told;told;", 0], ["", 7]], result
+    (peer,) = peers
+    assert len(peer.requests) == 4
+    assert {r.get("authorization") for r in peer.requests.values()} == {
+        b"Bearer " + SECRET.encode()}
+    assert p.asked == ["CONNECT grpc.test:443 HTTP/1.1"]
+    assert not any(SECRET.encode() in piece for piece in p.passed)
+    origin.close()
 
 
 WEBSOCKETS = inspect.getsource(ws_origin) + CLIENT + """

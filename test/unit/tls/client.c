@@ -44,9 +44,8 @@ static enum tls_status shake(SSL_CTX *ctx, const char *host,
 		size_t got = 0;
 		struct err e = { 0 };
 
-		/* Lets the tickets arrive. */
+		/* Lets the tickets arrive.  Then it ends without notice. */
 		CHECK_INT(tls_read(t, &c, 1, &got, &e), TLS_WANT_READ);
-		CHECK_INT(tls_shutdown(t), TLS_OK);
 	}
 	SSL_free(peer);
 	tls_free(t);
@@ -315,6 +314,29 @@ static void test_client_session_is_resumed_for_its_host_only(void)
 	pki_free(leaf);
 }
 
+static void test_client_session_is_not_resumed_after_a_failure(void)
+{
+	struct pki *leaf = pki_make(&(struct pki_spec){
+		.san = "DNS:one.example" }, root);
+	struct pki *other = pki_make(&(struct pki_spec){
+		.san = "DNS:other.example" }, root);
+	SSL_CTX *ctx = pki_context(true), *failing = pki_context(true);
+	long before;
+
+	SSL_CTX_set_max_proto_version(ctx, TLS1_2_VERSION);
+	CHECK_INT(shake(ctx, "one.example", &leaf, 1), TLS_OK);
+	before = SSL_CTX_sess_hits(ctx);
+	CHECK_INT(shake(ctx, "one.example", &leaf, 1), TLS_OK);
+	CHECK_INT(SSL_CTX_sess_hits(ctx), before + 1);
+	CHECK_INT(shake(failing, "one.example", &other, 1), TLS_FAILED);
+	CHECK_INT(shake(ctx, "one.example", &leaf, 1), TLS_OK);
+	CHECK_INT(SSL_CTX_sess_hits(ctx), before + 1);
+	SSL_CTX_free(failing);
+	SSL_CTX_free(ctx);
+	pki_free(other);
+	pki_free(leaf);
+}
+
 static void test_roots_bundle_without_certificate_fails(void)
 {
 	struct err e = { 0 };
@@ -364,6 +386,7 @@ int main(void)
 	RUN(test_client_cipher_without_aead_is_refused);
 	RUN(test_client_host_not_canonical_fails);
 	RUN(test_client_session_is_resumed_for_its_host_only);
+	RUN(test_client_session_is_not_resumed_after_a_failure);
 	pki_free(root);
 	pki_free(strangers_root);
 	pki_free(bundle[0]);
