@@ -16,7 +16,7 @@ import time
 
 import pytest
 
-from conftest import IS_ROOT, eventually, needs_cell, ours
+from conftest import IS_ROOT, eventually, git, needs_cell, ours
 from listener import Listener, everywhere
 
 pytestmark = needs_cell
@@ -463,6 +463,9 @@ def test_real_clients(stockade, peer, client):
     result = stockade.sh(command.replace("PORT", str(closed.port)),
                          policy=rules)
     assert result.status != 0 and not closed.seen
+    # Their protocols have no way to say why: the record has.
+    assert any(f"`allow tcp public.test:{closed.port}`" in r.get("reason", "")
+               for r in stockade.log()), stockade.log()
 
 
 @pytest.fixture
@@ -496,17 +499,21 @@ def test_git_over_ssh(stockade, sshd, git_root, tmp_path):
     (stockade.cwd / "known").write_text(f"{where} {sshd.host}")
     shutil.copy(tmp_path / "id", stockade.cwd / "id")
     user = pwd.getpwuid(os.geteuid()).pw_name
-    script = ("export GIT_SSH_COMMAND='ssh -F none -i id -o BatchMode=yes "
-              "-o UserKnownHostsFile=known'; git VERB "
+    script = ("export GIT_SSH_COMMAND=\"ssh -F none -i $PWD/id -o BatchMode=yes "
+              "-o UserKnownHostsFile=$PWD/known\"; git VERB "
               f"ssh://{user}@public.test:PORT{git_root}/project.git")
+    made = "git -c user.name=a -c user.email=a@a commit -q --allow-empty -m more"
     result = stockade.sh(script.replace("PORT", str(sshd.port))
                          .replace("VERB", "clone -q") + " p && cat p/README;"
+                         f"(cd p; {made}; git push -q origin HEAD:by-ssh);"
                          + script.replace("PORT", "22")
                          .replace("VERB", "ls-remote"),
                          flags=["--write", "."],
                          policy=f"allow tcp public.test:{sshd.port}\n")
     assert result.out == "hello\n", result
     assert result.status != 0 and "Connection " in result.err, result
+    assert git(f"{git_root}/project.git", "log", "--format=%s",
+               "by-ssh").split() == ["more", "first"]
     assert {(r["verdict"], r["port"]) for r in relays(stockade)} == {
         ("allow", sshd.port), ("deny", 22)}
 
