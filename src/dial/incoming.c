@@ -42,7 +42,8 @@ static void forget_interim(struct incoming *i)
 
 /*
  * Parses the heads at the front of *bytes and takes them off it.  1: the real
- * one was there, or a 103; 0: more is needed; -1: *why.  100 is edge's to say.
+ * one was there, or a 103; 0: more is needed; -1: *why.  100 is edge's to say,
+ * and what else there may be tells a client nothing that it must know.
  */
 static int parse_heads(struct incoming *i, struct sv *bytes, const char **why)
 {

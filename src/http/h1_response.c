@@ -33,9 +33,6 @@ static int line_parse(struct sv line, struct http_response *r, bool *http10,
 	if (!is_field_value(sv_trim(phrase)))
 		return h1_refuse(why, 502, "the status line has a control "
 					   "character");
-	if (code < 200 && code != 100 && code != 101 && code != 103)
-		return h1_refuse(why, 502, "an interim status that was not "
-					   "asked for");
 	r->status = (uint16_t)code;
 	*http10 = version == 0;
 	return 0;
@@ -100,6 +97,18 @@ int h1_keep_length(uint64_t length, struct arena *a, struct http_fields *f,
 	return 0;
 }
 
+/*
+ * Names of codings have no case (RFC 9112, 7), and some origins write "Chunked".
+ * Of a request, whose client can be told, only the usual form is taken.
+ */
+static void fold_coding(struct http_fields *f)
+{
+	for (size_t i = 0; i < f->n; i++)
+		if (sv_eq(f->v[i].name, SV("transfer-encoding")) &&
+		    sv_eq_nocase(f->v[i].value, SV("chunked")))
+			f->v[i].value = SV("chunked");
+}
+
 static int head_parse(struct sv head, struct sv method, struct arena *a,
 		      struct http_response *r, struct h1_refusal *why)
 {
@@ -108,8 +117,10 @@ static int head_parse(struct sv head, struct sv method, struct arena *a,
 	bool http10 = false;
 
 	if (line_parse(line, r, &http10, why) < 0 ||
-	    h1_fields_parse(head, a, &r->fields, why) < 0 ||
-	    h1_framing_take(&r->fields, &framing, why) < 0 ||
+	    h1_fields_parse(head, a, &r->fields, why) < 0)
+		return -1;
+	fold_coding(&r->fields);
+	if (h1_framing_take(&r->fields, &framing, why) < 0 ||
 	    body_take(&framing, method, http10, r, why) < 0)
 		return -1;
 	if (sv_eq(method, SV("HEAD")) && framing.has_length &&

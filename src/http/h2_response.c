@@ -20,9 +20,8 @@ static int status_take(struct http_fields *f, uint16_t *ret,
 	if (f->v[0].value.n != 3 || !sv_to_u64(f->v[0].value, 599, &code) ||
 	    code < 100)
 		return h1_refuse(why, 502, "the status is not 100 to 599");
-	if (code < 200 && code != 100 && code != 103)
-		return h1_refuse(why, 502, "an interim status that was not "
-					   "asked for");
+	if (code == 101)
+		return h1_refuse(why, 502, "a switch of protocols in HTTP/2");
 	*ret = (uint16_t)code;
 	f->v++;
 	f->n--;

@@ -113,10 +113,11 @@ def test_a_body_where_none_was_announced_goes_nowhere(dial, serve):
 
 
 RESPONSES = {
-    "chunked": b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n"
+    "chunked": b"HTTP/1.1 200 OK\r\nTransfer-Encoding: Chunked\r\n\r\n"
                b"3\r\nabc\r\n3;x=y\r\ndef\r\n0\r\nx: y\r\n\r\n",
     "length": b"HTTP/1.1 200 OK\r\ncontent-length: 6\r\n\r\nabcdef",
-    "interim": b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 E\r\nlink: x\r\n"
+    "interim": b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 102 P\r\nx: y\r\n\r\n"
+               b"HTTP/1.1 104 U\r\n\r\nHTTP/1.1 103 E\r\nlink: x\r\n"
                b"\r\nHTTP/1.1 200 OK\r\ncontent-length: 6\r\n\r\nabcdef",
 }
 

@@ -211,6 +211,7 @@ def test_interim_heads_and_head_requests(dial, serve_h2):
         while True:
             number, request = peer.request()
             peer.respond(number, status="100")
+            peer.respond(number, ("x", "y"), status="102")
             peer.respond(number, ("link", "x"), status="103")
             peer.respond(number, ("content-length", "99"), end=True)
 
@@ -456,7 +457,7 @@ BAD = {
     "status 600": heads((":status", "600")),
     "status 99": heads((":status", "99")),
     "101": heads((":status", "101")),
-    "102": heads((":status", "102"), flags=END_HEADERS),
+    "102 ends": heads((":status", "102")),
     "interim ends": heads((":status", "103")),
     "pseudo": heads(OK, (":path", "/")),
     "upper case": heads(OK, ("X-A", "b")),

@@ -23,7 +23,8 @@ MALFORMED = {
     "101": b"HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\n\r\n" + GOOD,
     "1xx flood": b"HTTP/1.1 100 Continue\r\n\r\n" * 9 + GOOD,
     "1xx for ever": b"HTTP/1.1 103 Early\r\n\r\n" * 1000,
-    "102": b"HTTP/1.1 102 Processing\r\n\r\n" + GOOD,
+    "102 for ever": b"HTTP/1.1 102 Processing\r\n\r\n" * 1000,
+    "102 with a body": b"HTTP/1.1 102 P\r\ncontent-length: 4\r\n\r\nevil" + GOOD,
     "length and chunked": b"HTTP/1.1 200 OK\r\ncontent-length: 4\r\n"
                           b"transfer-encoding: chunked\r\n\r\n"
                           b"4\r\ngood\r\n0\r\n\r\n",

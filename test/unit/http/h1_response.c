@@ -57,6 +57,12 @@ static const struct {
 	  "connection: keep-alive\r\n\r\n" },
 	{ "GET", "HTTP/1.1 100 Continue\r\n\r\n", 100, HTTP_BODY_NONE, 0, false,
 	  "HTTP/1.1 100 Continue\r\n\r\n" },
+	{ "GET", "HTTP/1.1 102 x\r\n\r\n", 102, HTTP_BODY_NONE, 0, false,
+	  "HTTP/1.1 102 \r\n\r\n" },
+	{ "GET", OK "Transfer-Encoding: Chunked\r\n\r\n", 200,
+	  HTTP_BODY_CHUNKED, 0, false,
+	  "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n"
+	  "connection: keep-alive\r\n\r\n" },
 	{ "GET", "HTTP/1.1 103 x\r\nLink: </a>\r\n\r\n", 103, HTTP_BODY_NONE, 0,
 	  false, "HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n" },
 	{ "GET", "HTTP/1.1 101 x\r\nUPGRADE: WebSocket\r\nConnection: Upgrade"
@@ -108,7 +114,7 @@ static const struct sv refused[] = {
 	SV("HTTP/1.0 101 x\r\nUpgrade: websocket\r\nConnection: upgrade\r\n\r\n"),
 	SV("HTTP/1.1 101 x\r\nUpgrade: websocket\r\nConnection: upgrade\r\n"
 	   "Content-Length: 0\r\n\r\n"),
-	SV("HTTP/1.1 102 x\r\n\r\n"), SV("<html>"), SV("\r\n" OK "\r\n"),
+	SV("<html>"), SV("\r\n" OK "\r\n"),
 	SV("ICY 200 OK\r\n\r\n"),
 	SV(OK "X: a\r\n b\r\n\r\n"), SV(OK "X : a\r\n\r\n"),
 	SV(OK "X\r\n\r\n"), SV(OK "X: a\0b\r\n\r\n"), SV(OK "X: a\rb\r\n\r\n"),
