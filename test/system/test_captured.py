@@ -31,7 +31,25 @@ def done(m, **more):
 
 def answer(m):
     streams[m.conn].send("RESPONSE", id=m.id, status=200)
-    streams[m.conn].send("CHUNK_END")
+    try:
+        streams[m.conn].send("CHUNK_END")
+    except BrokenPipeError:
+        pass  # the agent had its answer, and has gone
+
+
+def claim(m, **more):
+    warden.send("CLAIM", **{{"conn": m.conn, "id": m.id, **more}})
+
+
+def lease():
+    # What vault says now, if it does, goes to where the test sees it.
+    vault.end.settimeout(1)
+    try:
+        m = vault.receive()
+    except TimeoutError:
+        m = None
+    with open({seen!r}, "ab") as seen:
+        seen.write(m.value if m else b"nothing")
 
 
 def connected(m, **more):
@@ -49,6 +67,8 @@ while (m := warden.receive()) is not None:
         warden.send("PONG")
     elif m.kind == "STREAM":
         streams[m.conn] = wire.Channel(socket.socket(fileno=m.fds[0]))
+    elif m.kind == "DIAL_START" and m.has_vault:
+        vault = wire.Channel(socket.socket(fileno=m.fds[1]))
     elif m.kind == "RESOLVE_START":
         dial = wire.Channel(socket.socket(fileno=m.fds[0]))
     elif m.kind in ("EXCHANGE", "CONNECT"):
@@ -67,7 +87,7 @@ def run_with(stockade, role, act, policy, *command):
     fake = folder / f"stockade-{role}"
     fake.unlink()
     fake.write_text(FAKE.format(path=os.path.join(TREE, "test", "system"),
-                                act=act))
+                                seen=str(stockade.base / "seen"), act=act))
     fake.chmod(0o755)
     argv = stockade.argv(*command, policy=policy)
     return subprocess.run(
@@ -116,6 +136,49 @@ def test_dial_says_what_nobody_asked_for(stockade, net, plain, act):
     assert len(events(log, "response")) <= len(
         [line for line in events(log, "request") if line["verdict"] == "allow"])
     assert not plain.requests
+
+
+# What dial claims.
+
+VALUE = "the-value-of-the-user"
+SECRET = "secret TOKEN from env for api.test as bearer add\n"
+
+
+def claim_through(stockade, net, act, host="api.test"):
+    """What vault leased, and the faults on record."""
+    stockade.env["TOKEN"] = VALUE
+    result = run_with(
+        stockade, "dial", act,
+        net + SECRET + "read .\nallow GET api.test/**\nallow GET other.test/**\n",
+        "/bin/sh", "-c", f"curl -sS -m 20 -o /dev/null https://{host}/; echo over")
+    assert result.stdout == "over\n", result
+    seen = stockade.base / "seen"
+    return (seen.read_text() if seen.exists() else "",
+            events(stockade.log(), "fault"))
+
+
+def test_dial_claims_what_a_request_carries(stockade, net):
+    assert claim_through(stockade, net, "claim(m); lease(); done(m); answer(m)") \
+        == (VALUE, [])
+
+
+@pytest.mark.parametrize("act, host", [
+    ("claim(m); claim(m)", "api.test"),
+    ("done(m); claim(m); lease()", "api.test"),
+    ("claim(m); lease()", "other.test"),
+])
+def test_dial_claims_what_no_request_carries(stockade, net, act, host):
+    seen, faults = claim_through(stockade, net, act, host)
+    assert VALUE not in seen and [f["process"] for f in faults] == ["dial"]
+
+
+@pytest.mark.parametrize("more", ["conn=m.conn + 1000", "conn=0", "id=0",
+                                  "id=m.id + 1"])
+def test_dial_claims_for_nobody(stockade, net, more):
+    """As when the agent has hung up: there is nothing to be had."""
+    assert claim_through(
+        stockade, net,
+        f"claim(m, {more}); lease(); done(m); answer(m)") == ("nothing", [])
 
 
 def test_resolve_answers_once(stockade, net):
