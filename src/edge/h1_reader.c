@@ -259,11 +259,16 @@ bool h1_step(struct conn *c)
 
 static uint64_t patience_ms(const struct conn *c)
 {
+	const struct exchange *x = c->calls->exchange;
+
 	switch (c->calls->state) {
 	case CALL_IDLE:
 		return c->in.n ? HEAD_MS : IDLE_MS;
 	case CALL_EXCHANGE:
-		/* Not the origin's time: that may think as long as it likes. */
+		/* Not the origin's time: that may think as long as it likes.
+		 * Where both speak at once, it may be nobody's. */
+		if (x->head_sent && !x->response_done && !c->out.n)
+			return UINT64_MAX;
 		return c->want_read || c->out.n ? IDLE_MS : UINT64_MAX;
 	case CALL_VERDICT:
 		break;

@@ -174,9 +174,17 @@ bool h2_step(struct conn *c)
 	return c->eof ? on_eof(c) : conn_fill(c, CONN_READ);
 }
 
-static bool is_websocket(const struct h2_stream *s)
+/* Is it nobody's turn to say something: as in a WebSocket, a call of gRPC, or
+ * any stream whose answer has begun before the request is over? */
+static bool is_both_ways(const struct h2_stream *s)
 {
-	return s->call && s->call->exchange && s->call->exchange->upgraded;
+	const struct exchange *x = s->call ? s->call->exchange : NULL;
+	struct sv type;
+
+	if (!x || x->response_done)
+		return false;
+	type = http_field_get(&x->request.fields, SV("content-type"));
+	return x->head_sent || page_wants_grpc(type);
 }
 
 /* Not the origin's time: that may think as long as it likes. */
@@ -188,7 +196,7 @@ static uint64_t patience_ms(const struct conn *c)
 		return IDLE_MS;
 	for (const struct h2_stream *s = c->h2->streams; s; s = s->next)
 		if (s->out.n || !s->call ||
-		    (!s->is_ended && !is_websocket(s)))
+		    (!s->is_ended && !is_both_ways(s)))
 			patience = IDLE_MS;
 	return patience;
 }

@@ -4,6 +4,7 @@
 Frames go out as they are asked for, right or wrong; what comes back is read by
 python3-h2, which refuses what it should not be.
 """
+import ssl
 import struct
 
 import h2.config
@@ -121,7 +122,7 @@ class H2Agent:
     def read(self):
         try:
             return self.agent.socket.recv(1 << 16)
-        except (ConnectionResetError, BrokenPipeError):
+        except (ConnectionResetError, BrokenPipeError, ssl.SSLEOFError):
             return b""
 
     def pump(self):

@@ -315,6 +315,48 @@ def test_an_upload_that_stands_still_stops_no_other_of_its_connection(
     assert agent.answer(stuck).status == 200
 
 
+def connect_in_time(edge, host):
+    """Its clock gives a handshake less than a second."""
+    for _ in range(9):
+        try:
+            return connect(edge, host)
+        except OSError:
+            pass
+    pytest.fail("no handshake in time")
+
+
+@pytest.fixture
+def hasty():
+    network = Place()
+    helper = Edge(network, port=443, vault=Vault, hasty=True)
+    yield helper
+    helper.close()
+    network.close()
+
+
+def test_what_goes_both_ways_may_be_silent(hasty):
+    """A call of gRPC, and a request whose answer has begun, for longer than an
+    upload that does not go on."""
+    edge, talks = hasty, connect_in_time(hasty, HOST)
+    grpc = [("content-type", "application/grpc"), ("te", "trailers")]
+    call = talks.get("/call", *grpc, method="POST", body=False)
+    call_stream = edge.allow(call_request := asked(edge))
+    watch = talks.get("/watch", method="POST", body=False)
+    watch_stream = edge.allow(asked(edge))
+    watch_stream.send("RESPONSE", id=1, status=200, body=2)
+    stuck = connect_in_time(edge, "stuck.example")
+    stuck.get("/stuck", method="PUT", body=False)
+    edge.allow(asked(edge))
+    stuck.agent.socket.settimeout(40)
+    stuck.rest()
+    talks.upload(call, 5)
+    assert body_of(call_stream) == b"u" * 5
+    respond(call_stream, call_request, b"told", length=4)
+    assert talks.answer(call).body == b"told"
+    watch_stream.send("CHUNK", data=b"event")
+    talks.until(lambda: talks.answers[watch].body == b"event")
+
+
 def test_a_slow_reader_needs_no_memory_and_stops_no_other(edge):
     total, piece = 32 << 20, b"d" * 32768
     agent = connect(edge, HOST, reads=False)

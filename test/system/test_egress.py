@@ -308,17 +308,27 @@ def test_an_origin_that_says_nothing_is_given_up(hasty_dial, serve):
 
 
 def test_who_waits_for_an_answer_is_not_given_up(hasty):
-    """As long polling does: no time that a client is given is meant for it."""
-    poll = hasty.connect(HOST)
-    poll.send(GET)
-    request = hasty.request()
-    stream = hasty.allow(request)
-    body_of(stream)
-    slow = hasty.connect(HOST)
-    slow.send(GET[:9])
-    assert slow.response().status == 408
-    respond(stream, request, b"at last", length=7)
+    """As long polling does, and who sends while it receives: no time that a client
+    is given is meant for it."""
+    post = GET.replace("GET", "POST").replace(
+        "\r\n\r\n", "\r\nTransfer-Encoding: chunked\r\n\r\n")
+    poll, both, upload = [hasty.connect(HOST) for _ in range(3)]
+    streams = []
+    for agent, text in (poll, GET), (both, post), (upload, post):
+        agent.send(text)
+        request = hasty.request()
+        streams.append((hasty.allow(request), request))
+    streams[1][0].send("RESPONSE", id=1, status=200, body=2)
+    both.until(b"\r\n\r\n")
+    # This one has had its time.
+    upload.socket.settimeout(40)
+    with pytest.raises(ConnectionResetError):
+        upload.rest()
+    body_of(streams[0][0])
+    respond(*streams[0], b"at last", length=7)
     assert poll.response().body == b"at last"
+    streams[1][0].send("CHUNK", data=b"at last")
+    assert both.until(b"at last")
 
 
 def test_resets_hurt_nobody(edge):
