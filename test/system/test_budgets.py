@@ -206,7 +206,7 @@ print(json.dumps([pour(48), pour(48)]))
     log = stockade.log("--json")
     done = [r for r in log if r["event"] == "response"]
     assert sum(r["sent_bytes"] for r in done) <= 1 << 20
-    assert any("limit upload 1M" in r.get("error", "") for r in done)
+    assert any("limit upload 1M" in r.get("error", "") for r in done), log
     out = run(stockade, policy + "limit requests 2 for raw.test\n", POUR + """
 print(json.dumps([pour(1), pour(1), pour(1), pour(1, "a.wide.test")]))
 """)
