@@ -47,17 +47,6 @@ static void send_request(struct exchange *x)
 	}
 }
 
-/* Where h3 is to be had is of no use: only TCP leaves the sandbox. */
-static void drop_field(struct http_fields *f, struct sv name)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < f->n; i++)
-		if (!sv_eq(f->v[i].name, name))
-			f->v[kept++] = f->v[i];
-	f->n = kept;
-}
-
 /* A response to a request with a credential must be readable to be scrubbed. */
 static int check_scrubbable(const struct exchange *x,
 			    const struct http_response *r, struct err *e)
@@ -80,7 +69,6 @@ int transfer_hints(struct exchange *x, struct http_fields *f, struct err *e)
 	struct msg m = { .kind = MSG_RESPONSE };
 	auto_buf struct buf fields = buf_new(HTTP_HEAD_MAX);
 
-	drop_field(f, SV("alt-svc"));
 	if (x->scrub && scrub_fields(x->scrub, f, &x->in.arena, e) < 0)
 		return -1;
 	head_put_fields(&fields, f);
@@ -107,7 +95,6 @@ int transfer_head(struct exchange *x, struct err *e)
 	auto_buf struct buf fields = buf_new(HTTP_HEAD_MAX);
 
 	outgoing_release_head(&x->out);
-	drop_field(&r->fields, SV("alt-svc"));
 	if (x->scrub && (check_scrubbable(x, r, e) < 0 ||
 			 scrub_fields(x->scrub, &r->fields, &x->in.arena,
 				      e) < 0))

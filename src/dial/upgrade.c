@@ -62,7 +62,6 @@ static int send_head(struct exchange *x, struct http_response *r,
 	auto_buf struct buf fields = buf_new(HTTP_HEAD_MAX);
 	struct msg m = { .kind = MSG_RESPONSE };
 
-	websocket_drop(&r->fields, SV("alt-svc"));
 	if (x->scrub &&
 	    scrub_fields(x->scrub, &r->fields, &x->in.arena, e) < 0)
 		return -1;

@@ -43,8 +43,12 @@ static void upgrade(struct exchange *x, struct http_response *r)
 	websocket_drop(&r->fields, SV("sec-websocket-accept"));
 }
 
-/* Other ways to the same origin are not offered: there is only this one. */
-static int check_fields(struct http_fields *f, struct err *e)
+/*
+ * What frames a message or is of one hop is the face's to write, and other ways to
+ * the origin, as Alt-Svc offers, there are none.  What is left of a body that HEAD
+ * did not ask for is its length.
+ */
+static int check_fields(struct http_fields *f, bool is_head, struct err *e)
 {
 	size_t kept = 0;
 
@@ -52,7 +56,8 @@ static int check_fields(struct http_fields *f, struct err *e)
 		if (!is_field_name(f->v[i].name) ||
 		    !is_field_value(f->v[i].value))
 			return err_kind(e, ERR_PROTO, "malformed field");
-		if (!sv_eq(f->v[i].name, SV("alt-svc")))
+		if (!field_is_hop(f->v[i].name) ||
+		    (is_head && sv_eq(f->v[i].name, SV("content-length"))))
 			f->v[kept++] = f->v[i];
 	}
 	f->n = kept;
@@ -65,6 +70,8 @@ static int on_response(struct call *call, const struct msg_RESPONSE *m,
 	struct exchange *x = call->exchange;
 	struct http_response r = { .status = m->status, .length = m->length,
 				   .body = (enum http_body)m->body };
+	bool is_head = m->status >= 200 &&
+		       sv_eq(x->request.method, SV("HEAD"));
 
 	if (x->head_sent || m->id != x->id)
 		return err_kind(e, ERR_PROTO, "a response out of order");
@@ -74,7 +81,7 @@ static int on_response(struct call *call, const struct msg_RESPONSE *m,
 	    (m->body != HTTP_BODY_LENGTH && m->length))
 		return err_kind(e, ERR_PROTO, "malformed response");
 	if (head_get_fields(m->fields, &x->arena, &r.fields, e) < 0 ||
-	    check_fields(&r.fields, e) < 0)
+	    check_fields(&r.fields, is_head, e) < 0)
 		return -1;
 	if (m->status == 101) {
 		upgrade(x, &r);

@@ -72,6 +72,8 @@ static bool name_in(struct sv name, const struct sv *list, size_t n)
 
 bool field_is_hop(struct sv name)
 {
+	/* The first two are not, but speak of another way to the origin, most
+	 * often by QUIC: only TCP leaves the sandbox. */
 	static const struct sv hop[] = {
 		SV("alt-svc"), SV("alt-used"), SV("connection"),
 		SV("content-length"), SV("expect"), SV("host"),

@@ -42,13 +42,19 @@ def exchange(edge, agent, *pieces, **more):
     return request, body
 
 
+# What dial has no say in: the framing, and which way leads to an origin.
+NOT_DIALS = [("alt-svc", 'h3=":443"'), ("connection", "close, x-back"),
+             ("content-length", "7"), ("transfer-encoding", "chunked"),
+             ("upgrade", "h2c"), ("keep-alive", "timeout=1"), ("trailer", "x")]
+
+
 # Requests and responses
 
 def test_a_request_arrives_in_its_canonical_form(edge, agent):
     agent.send(f"GET /a%7eb?q=%20 HTTP/1.1\r\nHOST: {HOST.upper()}\r\n"
                "X-Thing:  1 \r\nConnection: keep-alive\r\n\r\n")
-    request, body = exchange(edge, agent, b"hello", length=5,
-                             fields=[("x-back", "2")])
+    request, body = exchange(edge, agent, b"hello", length=5, fields=[
+        ("x-back", "2"), *NOT_DIALS])
     assert (request.host, request.port, request.scheme) == (b"api.example",
                                                             80, 1)
     assert (request.method, request.path, request.query) == (
@@ -59,6 +65,8 @@ def test_a_request_arrives_in_its_canonical_form(edge, agent):
     assert (got.status, got.body) == (200, b"hello")
     assert got.fields["x-back"] == "2"
     assert got.fields["content-length"] == "5"
+    assert set(got.fields) == {"x-back", "content-length", "connection"}
+    assert got.fields["connection"] == "keep-alive"
 
 
 def test_a_connection_is_kept_and_its_end_is_told(edge, agent):
@@ -206,7 +214,7 @@ def test_hints_pass_before_the_response(edge, agent):
     stream = edge.allow(request)
     body_of(stream)
     stream.send("RESPONSE", id=1, status=103,
-                fields=wire.fields(("link", "</a>")))
+                fields=wire.fields(("link", "</a>"), *NOT_DIALS))
     assert agent.response().fields == {"link": "</a>"}
     respond(stream, request, b"x", length=1)
     assert agent.response().body == b"x"

@@ -18,6 +18,7 @@ from edge_alone import (Edge, Place, Vault, body_of, place,
 from h2_agent import (ACK, DATA, END_HEADERS, END_STREAM, GOAWAY, HEADERS, MORE,
                       PADDED, PING, PRIORITY, PUSH, RST, SETTINGS, UPDATE,
                       block, connect, frame, head)
+from test_edge_alone import NOT_DIALS
 
 HOST = "api.example"
 
@@ -74,7 +75,7 @@ def nothing_was_asked(edge):
 def test_a_request(edge, agent):
     stream = agent.get("/v1/%7ex?q=1", ("x-a", "1"), ("cookie", "a=1"),
                        ("cookie", "b=2"), ("te", "trailers"))
-    request, body = serve(edge, b"hello", fields=[("x-b", "2")])
+    request, body = serve(edge, b"hello", fields=[("x-b", "2"), *NOT_DIALS])
     assert (request.scheme, request.host, request.port) == (
         2, b"api.example", 443)
     assert (request.method, request.path, request.query) == (
@@ -83,7 +84,7 @@ def test_a_request(edge, agent):
     assert body == b""
     got = agent.answer(stream)
     assert got.status == 200 and got.body == b"hello"
-    assert got.fields["x-b"] == "2" and got.fields["content-length"] == "5"
+    assert got.fields == {":status": "200", "x-b": "2", "content-length": "5"}
     assert got.error is None
     assert agent.settings[3] == 100
 
