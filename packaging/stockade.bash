@@ -52,7 +52,7 @@ _stockade() {
 	--limit)
 		mapfile -t COMPREPLY < <(compgen -W "time memory swap \
 			processes cpu io files file-size disk output
-			workspace workspace-files" -- "$cur")
+			workspace workspace-files record" -- "$cur")
 		return ;;
 	--workspace)
 		mapfile -t COMPREPLY < <(compgen -W "direct overlay" -- "$cur")

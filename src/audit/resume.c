@@ -12,17 +12,16 @@
 #include "run_dir.h"
 #include "verify.h"
 
-enum { TRAIL_MAX = 256 << 20 };
-
 int resume_trail(const char *id, struct trail *ret, struct err *e)
 {
-	auto_buf struct buf text = buf_new(TRAIL_MAX);
+	auto_buf struct buf text = buf_new(AUDIT_TRAIL_MAX);
 	struct verdict_of_trail v;
 	struct err missing;
 	int fd = -1;
 
 	trail_open(ret, -1);
 	ret->worth_syncing = true;
+	ret->most = AUDIT_TRAIL_MAX;
 	if (run_open_append(id, &fd, &missing) < 0) {
 		*e = missing;
 		if (missing.kind != ERR_SYS || missing.code != ENOENT)
@@ -38,6 +37,7 @@ int resume_trail(const char *id, struct trail *ret, struct err *e)
 			       "the state's directory `runs`, and a new one "
 			       "is begun", id);
 	ret->sequence = v.records + 1;
+	ret->size = text.n;
 	memcpy(ret->hash, v.hash, sizeof ret->hash);
 	return 0;
 }

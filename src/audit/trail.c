@@ -2,6 +2,7 @@
 /* Writing the audit trail: see trail.h. */
 #include "trail.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <time.h>
 #include <unistd.h>
@@ -14,7 +15,7 @@
 
 void trail_open(struct trail *t, int fd)
 {
-	*t = (struct trail){ .fd = fd, .sequence = 1,
+	*t = (struct trail){ .fd = fd, .sequence = 1, .most = AUDIT_SIZE,
 			     .line = buf_new(AUDIT_LINE_MAX) };
 	memset(t->hash, '0', sizeof t->hash);
 }
@@ -48,7 +49,16 @@ struct json *trail_begin(struct trail *t, const char *event)
 	json_put_u64(&t->json, "seq", t->sequence);
 	put_time(&t->json);
 	json_put_str(&t->json, "event", event);
+	t->is_last = false;
 	return &t->json;
+}
+
+struct json *trail_begin_last(struct trail *t, const char *event)
+{
+	struct json *j = trail_begin(t, event);
+
+	t->is_last = true;
+	return j;
 }
 
 void trail_chain(const char hash[AUDIT_HASH_HEX], struct sv body,
@@ -68,6 +78,16 @@ void trail_chain(const char hash[AUDIT_HASH_HEX], struct sv body,
 		memcpy(ret, hex.p, AUDIT_HASH_HEX);
 }
 
+static int check_room(const struct trail *t, struct err *e)
+{
+	uint64_t most = t->most + (t->is_last ? AUDIT_RESERVE : 0);
+
+	if (t->size <= most && t->line.n <= most - t->size)
+		return 0;
+	return err_kind(e, ERR_LIMIT, "the record has no room for more "
+			"(`limit record`: %" PRIu64 " bytes)", t->most);
+}
+
 int trail_commit(struct trail *t, struct err *e)
 {
 	char hash[AUDIT_HASH_HEX];
@@ -76,12 +96,14 @@ int trail_commit(struct trail *t, struct err *e)
 	json_put_sv(&t->json, "hash", sv_of(hash, sizeof hash));
 	json_close(&t->json, '}');
 	buf_putc(&t->line, '\n');
-	if (buf_check(&t->line, "an audit record", e) < 0)
+	if (buf_check(&t->line, "an audit record", e) < 0 ||
+	    check_room(t, e) < 0)
 		return -1;
 	if (io_write_all(t->fd, buf_sv(&t->line), e) < 0)
 		return err_ctx(e, "record a decision");
 	memcpy(t->hash, hash, sizeof hash);
 	t->sequence++;
+	t->size += t->line.n;
 	return 0;
 }
 

@@ -14,10 +14,7 @@
 #include "run_dir.h"
 #include "verify.h"
 
-enum {
-	LOG_FILE_MAX = 256 << 20,
-	LOG_FOLLOW_NS = 200000000,
-};
+enum { LOG_FOLLOW_NS = 200000000 };
 
 struct log_flags {
 	bool denied, json, follow, colour;
@@ -51,7 +48,7 @@ static bool print_line(struct sv line, const struct log_flags *f)
 
 static int print_trail(int fd, const struct log_flags *f, struct err *e)
 {
-	auto_buf struct buf text = buf_new(LOG_FILE_MAX);
+	auto_buf struct buf text = buf_new(AUDIT_TRAIL_MAX);
 	bool ended = false;
 
 	for (;;) {
@@ -77,7 +74,7 @@ static int print_trail(int fd, const struct log_flags *f, struct err *e)
 
 static int verify(struct sv run, struct err *e)
 {
-	auto_buf struct buf text = buf_new(LOG_FILE_MAX);
+	auto_buf struct buf text = buf_new(AUDIT_TRAIL_MAX);
 	struct verdict_of_trail v;
 	char id[RUN_ID_MAX];
 	auto_fd int fd = -1;

@@ -394,6 +394,7 @@ static int start(struct run *r, char **argv, struct err *e)
 		obstacle_explain(e);
 		return -1;
 	}
+	r->record.most = r->policy.limits[LIMIT_RECORD].value;
 	if (publish_check(r->publish, r->sandbox.tcp_fd, e) < 0 ||
 	    run_record_init(&r->record, e) < 0 ||
 	    run_record_start(&r->record, r->cwd, e) < 0)

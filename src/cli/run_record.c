@@ -21,6 +21,8 @@ int run_record_init(struct run_record *r, struct err *e)
 	if (run_record_name(r, e) < 0 || run_create(r->id, &fd, e) < 0)
 		return -1;
 	trail_open(&r->trail, fd);
+	if (r->most)
+		r->trail.most = r->most;
 	return 0;
 }
 
@@ -67,7 +69,7 @@ int run_record_start(struct run_record *r, const char *cwd, struct err *e)
 int run_record_end(struct run_record *r, const struct warden *w, int status,
 		   struct sv limit, struct err *e)
 {
-	struct json *j = trail_begin(&r->trail, "end");
+	struct json *j = trail_begin_last(&r->trail, "end");
 
 	json_key(j, "status");
 	json_i64(j, status);
@@ -83,7 +85,7 @@ int run_record_end(struct run_record *r, const struct warden *w, int status,
 
 void run_record_failed(struct run_record *r, const struct err *why)
 {
-	struct json *j = trail_begin(&r->trail, "end");
+	struct json *j = trail_begin_last(&r->trail, "end");
 	struct err ignored;
 
 	json_put_str(j, "error", why->msg);

@@ -10,6 +10,7 @@ struct run_record {
 	char id[RUN_ID_MAX];
 	struct trail trail;
 	struct sv kept;		/* borrowed: what it continues, by `keep` */
+	uint64_t most;		/* bytes, by `limit record`; 0 without */
 	struct buf command;	/* its arguments, as cur_sv() reads them */
 };
 

@@ -21,8 +21,6 @@
 #include "run_held.h"
 #include "trail.h"
 
-enum { TRAIL_MAX = 256 << 20 };
-
 static bool is_afterwards(const json_t *record)
 {
 	const char *event = log_line_text(record, "event");
@@ -55,7 +53,7 @@ static json_t *load_last(struct sv all)
  * be read is left alone. */
 static void load_ends(struct sv id, json_t **ret_first, json_t **ret_last)
 {
-	auto_buf struct buf text = buf_new(TRAIL_MAX);
+	auto_buf struct buf text = buf_new(AUDIT_TRAIL_MAX);
 	auto_fd int fd = -1;
 	char name[RUN_ID_MAX];
 	struct err e;

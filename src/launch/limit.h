@@ -12,6 +12,7 @@
  *				(layers.c)
  *	workspace-files		how many names it may have
  *	time, output		counted by who supervises the run
+ *	record			counted by who writes it (audit/trail.c)
  *
  * plan_new() decides (struct plan_limits), sandbox_start() makes the groups,
  * pid 1 enters them before it makes any namespace that knows of groups, and

@@ -177,6 +177,7 @@ enum limit_kind {
 	LIMIT_OUTPUT,		/* bytes */
 	LIMIT_WORKSPACE,	/* bytes that are held */
 	LIMIT_WORKSPACE_FILES,	/* ... and names */
+	LIMIT_RECORD,		/* bytes of the run's trail */
 	LIMIT_KINDS,
 	/* Budgets: struct budget_rule. */
 	LIMIT_REQUESTS = LIMIT_KINDS, /* that were allowed */

@@ -53,6 +53,9 @@ static const struct limit_info table[] = {
 	  SIZE_FORM ", at least 1M" },
 	{ SV("workspace-files"), LIMIT_WORKSPACE_FILES, UNIT_COUNT, true, 1,
 	  1 << 30, "a number of files, at least 1" },
+	/* What is larger is not read any more: AUDIT_SIZE_MOST. */
+	{ SV("record"), LIMIT_RECORD, UNIT_BYTES, false, 64 * KIB, 1024 * MIB,
+	  SIZE_FORM ", from 64K to 1G" },
 	{ SV("requests"), LIMIT_REQUESTS, UNIT_COUNT, false, 1, BUDGET_MOST,
 	  "a number of requests, at least 1" },
 	/* Every request has a head, which counts. */

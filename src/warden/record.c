@@ -24,6 +24,13 @@ static struct json *begin(struct warden *w, const char *event)
 	return trail_begin(w->trail, event);
 }
 
+/* How something ended, for which there is always room. */
+static struct json *begin_last(struct warden *w, const char *event)
+{
+	w->trail->worth_syncing = true;
+	return trail_begin_last(w->trail, event);
+}
+
 static void put_url(struct json *j, const struct msg_REQUEST *m)
 {
 	auto_buf struct buf url = buf_new(HTTP_HEAD_MAX);
@@ -153,7 +160,7 @@ int record_appeared(struct warden *w, struct sv path, struct sv rule,
 
 int record_left(struct warden *w, int count, struct sv paths, struct err *e)
 {
-	struct json *j = begin(w, "left");
+	struct json *j = begin_last(w, "left");
 
 	json_key(j, "count");
 	json_i64(j, count);
@@ -215,7 +222,7 @@ int record_connected(struct warden *w, const struct msg_CONNECTED *m,
 
 int record_done(struct warden *w, const struct msg_DONE *m, struct err *e)
 {
-	struct json *j = begin(w, "response");
+	struct json *j = begin_last(w, "response");
 
 	json_put_u64(j, "conn", m->conn);
 	json_put_u64(j, "id", m->id);
@@ -232,7 +239,7 @@ int record_done(struct warden *w, const struct msg_DONE *m, struct err *e)
 int record_fault(struct warden *w, const char *who, struct sv text,
 		 struct err *e)
 {
-	struct json *j = begin(w, "fault");
+	struct json *j = begin_last(w, "fault");
 
 	json_put_str(j, "process", who);
 	put_bounded(j, "reason", text);
