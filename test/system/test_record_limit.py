@@ -122,6 +122,27 @@ def test_what_is_about_a_file_ends_the_run(stockade, record):
     assert stockade.log()[-1]["event"] == "end"
 
 
+APPEAR = """
+import itertools, time
+for i in itertools.count():
+    try:
+        open(f"k{i}.pem", "w").close()
+    except OSError:
+        pass
+    time.sleep(.001)
+"""
+
+
+def test_what_cannot_be_covered_on_record_ends_the_run(stockade):
+    """It makes ever more names that are hidden as soon as they are there."""
+    result = stockade.run("/usr/bin/python3", "-c", APPEAR, policy="write .\n"
+                          "hide **/*.pem\nlimit record 64K\n", timeout=60)
+    assert result.status == 137
+    assert "the record has no room" in result.err
+    assert trail(stockade).stat().st_size < 68 * KIB
+    assert [line["event"] for line in stockade.log()[-2:]] == ["fault", "end"]
+
+
 @pytest.mark.parametrize("amount", ["63K", "1025M", "2G"])
 def test_amounts_that_it_cannot_have(stockade, amount):
     result = stockade.sh("true", policy=f"limit record {amount}\n")
