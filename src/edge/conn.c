@@ -3,8 +3,10 @@
  * One connection of the agent, its states and its end: see conn.h.
  *
  * Back-pressure: the socket is read only when a step asks for more, and the
- * stream from dial is read only while `out` is empty.  `in` and `out` are
- * freed when they are empty and nothing goes on, so that an idle connection
+ * stream from dial is read only while `out` is empty.  No step is made while
+ * warden is behind, since each may have something to tell it: what can still be
+ * told then is that what there is has ended, once for each call.  `in` and `out`
+ * are freed when they are empty and nothing goes on, so that an idle connection
  * costs little.
  */
 #include "conn.h"
@@ -161,6 +163,11 @@ static bool look_at_first_byte(struct conn *c)
 	return true;
 }
 
+static bool may_step(const struct conn *c)
+{
+	return c->state != CONN_DEAD && !channel_is_full(&c->edge->warden);
+}
+
 static bool step(struct conn *c)
 {
 	switch (c->state) {
@@ -193,6 +200,9 @@ static void update_events(struct conn *c)
 	/* A hang-up would be told again and again while dial is behind. */
 	if (c->hung_up && (c->eof || call_is_full(c->calls)))
 		events = EPOLLET;
+	/* So would it while no step is made; then all are looked at again. */
+	if (!may_step(c))
+		events |= EPOLLET;
 	loop_events(c->edge->loop, &c->watch, events);
 	for (struct call *call = c->calls; call; call = call->next)
 		if (channel_is_open(&call->stream))
@@ -222,7 +232,7 @@ void conn_run(struct conn *c)
 			conn_say_goodbye(c);
 		if (c->finishing && c->state < CONN_LINGER)
 			break;
-	} while (c->state != CONN_DEAD && step(c) && ++round < ROUNDS);
+	} while (may_step(c) && step(c) && ++round < ROUNDS);
 	c->running = false;
 	if (c->state == CONN_DEAD)
 		return;

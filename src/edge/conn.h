@@ -80,6 +80,7 @@ struct conn {
 	bool tunnel;		/* behind a CONNECT, for one name */
 	bool used;		/* a request was read */
 	bool wait_cert;		/* vault was asked */
+	uint8_t no_cert;	/* ... in vain: an enum of handshake.c */
 	/* relay_face.h */
 	uint8_t relay;		/* the kind that it is, or may be, of */
 	bool no_tcp, no_tls;	/* it is none of that kind, warden says */

@@ -88,6 +88,9 @@ static void check_deadline(struct conn *c)
 {
 	uint64_t waited_ms = loop_now_ms() - c->since_ms;
 
+	/* Each may have something to tell warden. */
+	if (channel_is_full(&c->edge->warden))
+		return;
 	if (waited_ms >= REST_MS && conn_is_idle(c))
 		rest(c);
 	if (c->state == CONN_HTTP) {

@@ -142,8 +142,8 @@ static bool read_head(struct call *call)
 	struct exchange *x;
 	ssize_t n;
 
-	/* First the answer before it, and warden's queue. */
-	if (c->out.n || channel_is_full(&c->edge->warden))
+	/* First the answer before it. */
+	if (c->out.n)
 		return false;
 	if (!is_worth_parsing(c))
 		return wait_for_more(c);

@@ -148,9 +148,8 @@ bool h2_step(struct conn *c)
 {
 	struct h2 *h = c->h2;
 
-	/* Neither while warden is behind, nor while the agent reads nothing. */
-	bool may_read = !channel_is_full(&c->edge->warden) &&
-			c->out.n < H2_UNREAD_MAX;
+	/* Not while the agent reads nothing. */
+	bool may_read = c->out.n < H2_UNREAD_MAX;
 
 	if (c->in.n && may_read)
 		h2_receive(h);

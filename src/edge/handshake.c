@@ -40,11 +40,33 @@ static void refuse(struct conn *c, enum tls_alert alert, struct sv reason)
 	tls_refuse(c->tls, alert);
 }
 
+/* Why there is no certificate; the next step says so. */
+enum no_cert { HAS_CERT = 0, NOT_SIGNED, NOT_USABLE, NO_VAULT };
+
 static void refuse_unsigned(struct conn *c)
 {
+	switch ((enum no_cert)c->no_cert) {
+	case NOT_SIGNED:
+		refuse(c, TLS_ALERT_ACCESS_DENIED,
+		       SV("no certificate is signed for that name"));
+		break;
+	case NOT_USABLE:
+		refuse(c, TLS_ALERT_INTERNAL_ERROR,
+		       SV("the signed certificate is unusable"));
+		break;
+	case NO_VAULT:
+	case HAS_CERT:
+		refuse(c, TLS_ALERT_INTERNAL_ERROR,
+		       SV("no certificate: vault does not answer"));
+		break;
+	}
+	c->no_cert = HAS_CERT;
+}
+
+static void on_unsigned(struct conn *c, enum no_cert why)
+{
 	c->wait_cert = false;
-	refuse(c, TLS_ALERT_INTERNAL_ERROR,
-	       SV("no certificate: vault does not answer"));
+	c->no_cert = (uint8_t)why;
 }
 
 static void ask_vault(struct conn *c)
@@ -62,7 +84,7 @@ static void ask_vault(struct conn *c)
 	c->wait_cert = true;
 	m.SIGN.name = conn_host(c);
 	if (channel_send(&c->edge->vault, &m, &e) < 0)
-		refuse_unsigned(c);
+		on_unsigned(c, NO_VAULT);
 }
 
 /* A literal address is for the server name, as far as the record goes. */
@@ -149,6 +171,8 @@ bool handshake_step(struct conn *c)
 
 	if (c->wait_cert)
 		return false;
+	if (c->no_cert)
+		refuse_unsigned(c);
 	switch (tls_handshake(c->tls, &e)) {
 	case TLS_OK:
 		acknowledge(c);
@@ -184,11 +208,9 @@ static void on_signed(struct conn *c, const struct msg_CERTIFICATE *m)
 
 	c->wait_cert = false;
 	if (m->der.n == 0)
-		refuse(c, TLS_ALERT_ACCESS_DENIED,
-		       SV("no certificate is signed for that name"));
+		on_unsigned(c, NOT_SIGNED);
 	else if (tls_use_certificate(c->tls, m->name, m->der, &e) < 0)
-		refuse(c, TLS_ALERT_INTERNAL_ERROR,
-		       SV("the signed certificate is unusable"));
+		on_unsigned(c, NOT_USABLE);
 	conn_run(c);
 }
 
@@ -202,7 +224,7 @@ void handshake_on_vault_closed(struct channel *vault, const struct err *e)
 		next = c->next;
 		if (!c->wait_cert)
 			continue;
-		refuse_unsigned(c);
+		on_unsigned(c, NO_VAULT);
 		conn_run(c);
 	}
 }

@@ -79,6 +79,19 @@ static void on_dial_closed(struct channel *c, const struct err *e)
 		vault_fail(container_of(c, struct vault, dial), e);
 }
 
+int vault_answer(struct vault *v, const struct msg *m, struct err *e)
+{
+	if (channel_send(&v->edge, m, e) < 0)
+		return -1;
+	channel_pause(&v->edge, channel_is_full(&v->edge));
+	return 0;
+}
+
+static void on_edge_drained(struct channel *c)
+{
+	channel_pause(c, false);
+}
+
 static int on_peer(struct vault *v, struct msg *m, struct err *e)
 {
 	bool is_edge = m->VAULT_PEER.role == ROLE_EDGE;
@@ -90,6 +103,7 @@ static int on_peer(struct vault *v, struct msg *m, struct err *e)
 		return err_kind(e, ERR_PROTO, "a second peer of one role");
 	c->message = is_edge ? vault_on_edge : vault_on_dial;
 	c->closed = is_edge ? on_edge_closed : on_dial_closed;
+	c->drained = is_edge ? on_edge_drained : NULL;
 	if (channel_open(c, v->loop, m->fds[0], ROLE_VAULT,
 			 is_edge ? ROLE_EDGE : ROLE_DIAL, PHASE_RUN, e) < 0)
 		return -1;

@@ -13,7 +13,7 @@ static int on_sign(struct vault *v, const struct msg_SIGN *sign, struct err *e)
 		buf_reset(&der);
 	answer.CERTIFICATE = (struct msg_CERTIFICATE){
 		.name = sign->name, .der = buf_sv(&der) };
-	return channel_send(&v->edge, &answer, e);
+	return vault_answer(v, &answer, e);
 }
 
 int vault_on_edge(struct channel *c, struct msg *m, struct err *e)

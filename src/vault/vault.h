@@ -32,6 +32,8 @@ struct vault {
 
 /* Ends the process: says why to warden, if it is there to hear. */
 void vault_fail(struct vault *v, const struct err *e);
+/* To edge; what it asks next waits until it has read it. */
+int vault_answer(struct vault *v, const struct msg *m, struct err *e);
 /* After each step of the set-up: confines and says READY after the last. */
 void vault_check_ready(struct vault *v);
 

@@ -156,10 +156,8 @@ static int on_violation(struct warden *w, const struct msg_VIOLATION *m,
 	return record_violation(w, &v, e);
 }
 
-int warden_on_edge(struct channel *c, struct msg *m, struct err *e)
+static int on_message(struct warden *w, struct msg *m, struct err *e)
 {
-	struct warden *w = container_of(c, struct warden, edge.channel);
-
 	switch ((int)m->kind) {
 	case MSG_REQUEST:
 		return on_request(w, &m->REQUEST, e);
@@ -180,4 +178,14 @@ int warden_on_edge(struct channel *c, struct msg *m, struct err *e)
 		return err_kind(e, ERR_PROTO, "%.*s", SV_FMT(m->FAULT.text));
 	}
 	return err_kind(e, ERR_PROTO, "unexpected %s", msg_name(m->kind));
+}
+
+int warden_on_edge(struct channel *c, struct msg *m, struct err *e)
+{
+	struct warden *w = container_of(c, struct warden, edge.channel);
+
+	if (on_message(w, m, e) < 0)
+		return -1;
+	warden_pace(w);
+	return 0;
 }

@@ -42,6 +42,8 @@ void fault_raise(struct warden *w, struct helper *h, const struct err *e)
 		(void)err_ctx(&w->fault, "unrecorded");
 	if (!helper_is_running(&w->edge) || !recorded)
 		end_all(w);
+	else
+		warden_pace(w);
 	if (first && w->failed)
 		w->failed(w);
 }

@@ -63,6 +63,7 @@ void warden_hear_out(struct warden *w)
 	uint64_t until_ms = loop_now_ms() + LAST_WORDS_MS;
 
 	w->over = true;
+	warden_pace(w);
 	/* The others do nothing that edge has not asked for. */
 	if (!helper_is_running(&w->edge))
 		return;

@@ -22,6 +22,9 @@ static void ask(struct helper *h)
 
 	if (!helper_is_running(h))
 		return;
+	/* It is not listened to, as another one is behind. */
+	if (h->channel.paused && !channel_is_full(&h->channel))
+		return;
 	if (h->unanswered == BEATS_MAX) {
 		(void)err_kind(&e, ERR_LIMIT, "does not answer");
 		helper_kill(h, &e);

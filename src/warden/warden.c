@@ -44,6 +44,35 @@ static void resolve_closed(struct channel *c, const struct err *e)
 	fault_ended(w, &w->resolve, e);
 }
 
+void warden_pace(struct warden *w)
+{
+	channel_pause(&w->edge.channel, !w->over &&
+		      (channel_is_full(&w->edge.channel) ||
+		       channel_is_full(&w->vault.channel) ||
+		       channel_is_full(&w->dial.channel) ||
+		       channel_is_full(&w->resolve.channel)));
+}
+
+static void edge_drained(struct channel *c)
+{
+	warden_pace(container_of(c, struct warden, edge.channel));
+}
+
+static void vault_drained(struct channel *c)
+{
+	warden_pace(container_of(c, struct warden, vault.channel));
+}
+
+static void dial_drained(struct channel *c)
+{
+	warden_pace(container_of(c, struct warden, dial.channel));
+}
+
+static void resolve_drained(struct channel *c)
+{
+	warden_pace(container_of(c, struct warden, resolve.channel));
+}
+
 static int send_source(struct warden *w, struct credential *c, size_t number,
 		       struct err *e)
 {
@@ -68,6 +97,7 @@ static int start_vault(struct warden *w, struct err *e)
 
 	w->vault.channel.message = warden_on_vault;
 	w->vault.channel.closed = vault_closed;
+	w->vault.channel.drained = vault_drained;
 	if (helper_start(&w->vault, w->loop, e) < 0)
 		return -1;
 	for (size_t i = 0; i < s->n; i++)
@@ -229,6 +259,7 @@ int warden_start_edge(struct warden *w, struct err *e)
 	channel_raise_descriptors();
 	w->edge.channel.message = warden_on_edge;
 	w->edge.channel.closed = edge_closed;
+	w->edge.channel.drained = edge_drained;
 	if (helper_start(&w->edge, w->loop, e) < 0)
 		return -1;
 	out.EDGE_START.intercept = w->intercept;
@@ -256,6 +287,7 @@ static int start_resolve(struct warden *w, int dial_fd, struct err *e)
 
 	w->resolve.channel.message = warden_on_resolve;
 	w->resolve.channel.closed = resolve_closed;
+	w->resolve.channel.drained = resolve_drained;
 	if (helper_start(&w->resolve, w->loop, e) < 0)
 		return -1;
 	return introduce(&w->resolve, &out, dial_fd, e);
@@ -268,6 +300,7 @@ static int start_dial(struct warden *w, int resolve_fd, struct err *e)
 
 	w->dial.channel.message = warden_on_dial;
 	w->dial.channel.closed = dial_closed;
+	w->dial.channel.drained = dial_drained;
 	if (helper_start(&w->dial, w->loop, e) < 0 || roots_send(w, e) < 0)
 		return -1;
 	out.fds[0] = resolve_fd;

@@ -77,6 +77,8 @@ void warden_fini(struct warden *w);
 /* For the files of this folder. */
 int warden_start_edge(struct warden *w, struct err *e);
 int warden_start_origin_side(struct warden *w, struct err *e);
+/* edge is not read while what is said because of it has no room. */
+void warden_pace(struct warden *w);
 /* pulse.c: asks the helpers for a sign of life, from now on; more often while
  * something is under way. */
 void pulse_start(struct warden *w);

@@ -5,15 +5,19 @@ Every refusal is looked at from both sides: what the agent reads, and that
 nothing reached warden but the record of it.
 """
 import json
+import os
 import random
 import resource
+import signal
 import socket
+import ssl
 import threading
 import time
 
 import pytest
 
 import wire
+from conftest import eventually
 from edge_alone import (Edge, body_of, edge, place, question,
                         respond)  # noqa: F401
 
@@ -958,6 +962,63 @@ def test_a_warden_that_is_behind_is_waited_for(edge):
     for agent in agents:
         assert agent.response().status == 403
     assert edge.is_quiet()
+
+
+LONG = ".".join(["a" * 62] * 4) + ".a"
+
+
+def settle(edge):
+    """Until it has no more to do."""
+    assert eventually(lambda: (edge.cpu(), time.sleep(0.2))[0] == edge.cpu(), 60)
+
+
+def connect_many(edge, n, at_once):
+    """To a long name; at once: all of them before edge sees the first."""
+    address = edge.address(LONG)
+    sockets = [edge.place.socket("tcp4") for _ in range(n)]
+    if at_once:
+        os.kill(edge.process.pid, signal.SIGSTOP)
+    for s in sockets:
+        s.settimeout(10)
+        s.connect((address, edge.port))
+    os.kill(edge.process.pid, signal.SIGCONT)
+    return sockets
+
+
+def hello():
+    """The first bytes of a TLS client that names nobody."""
+    out = ssl.MemoryBIO()
+    context = ssl.create_default_context()
+    context.check_hostname = False
+    client = context.wrap_bio(ssl.MemoryBIO(), out)
+    with pytest.raises(ssl.SSLWantReadError):
+        client.do_handshake()
+    return out.read()
+
+
+@pytest.mark.parametrize("how, n", [("hello", 4500), ("silent", 2500)])
+def test_what_ends_at_once_waits_for_warden_too(place, many_descriptors, how, n):
+    """More refusals than would be kept for a warden that does not read."""
+    edge = Edge(place, hasty=how == "silent")
+    sockets = connect_many(edge, n, how == "silent")
+    if how == "hello":
+        first = hello()
+        for s in sockets:
+            s.sendall(first)
+    settle(edge)
+    before = edge.cpu()
+    time.sleep(0.5)
+    assert edge.cpu() - before < 0.2, "it spins"
+    for _ in sockets:
+        assert edge.refused().host.decode() == LONG
+    for s in sockets:
+        s.close()
+    # And it goes on.
+    agent = edge.connect(HOST)
+    agent.send(GET)
+    edge.deny(edge.request())
+    assert agent.response().status == 403
+    edge.close()
 
 
 def test_a_silent_connection_costs_no_time(edge, agent):

@@ -5,6 +5,7 @@ reason, and all of it is on record."""
 import os
 import signal
 import socket
+import time
 
 import pytest
 
@@ -69,6 +70,12 @@ def helper_of(child, role):
         if seen == name and parent == child.pid:
             return pid
     return None
+
+
+def cpu(pid):
+    """What it has used, in ticks."""
+    with open(f"/proc/{pid}/stat") as stat:
+        return sum(map(int, stat.read().rpartition(")")[2].split()[11:13]))
 
 
 class Case:
@@ -203,18 +210,102 @@ print(*sorted(set(codes)), len(codes))
 """
 
 
-def test_a_helper_that_takes_no_more_is_not_waited_for(stockade, net, plain):
-    """More is sent to it than its channel holds."""
+def start_many(stockade, net):
+    """More than the channel to dial holds comes when "failed" is there."""
     child = stockade.start(
         "/usr/bin/python3", "-c", "import urllib.request as r\n"
         "r.urlopen('http://plain.test/x').read()\n" + MANY,
         policy=net + "read .\nallow GET plain.test/**\n")
     assert child.stdout.readline() == b"ready\n"
+    return child
+
+
+def settled(count, least):
+    """Has it stopped to grow, beyond that?"""
+    before = count()
+    time.sleep(0.2)
+    return least <= before == count()
+
+
+def test_a_helper_that_is_behind_is_waited_for(stockade, net, plain):
+    child = start_many(stockade, net)
+    (record,) = (stockade.state() / "runs").glob("2*.jsonl")
+    dial = helper_of(child, "dial")
+    os.kill(dial, signal.SIGSTOP)
+    (stockade.cwd / "failed").touch()
+    assert eventually(lambda: settled(
+        lambda: record.read_text().count('"request"'), 4), 4 * PATIENCE)
+    os.kill(dial, signal.SIGCONT)
+    out, err = child.communicate(timeout=40 * PATIENCE)
+    assert out == b"200 40\n", (out, err)
+    assert len(plain.requests) == 41
+    assert not [line for line in stockade.log() if line["event"] == "fault"]
+
+
+def test_a_helper_that_takes_no_more_is_not_waited_for_long(stockade, net,
+                                                            plain):
+    child = start_many(stockade, net)
     os.kill(helper_of(child, "dial"), signal.SIGSTOP)
     (stockade.cwd / "failed").touch()
     out, err = child.communicate(timeout=40 * PATIENCE)
     assert out in (b"502 503 40\n", b"502 40\n"), (out, err)
     assert len(plain.requests) == 1
     (fault,) = [line for line in stockade.log() if line["event"] == "fault"]
-    assert (fault["process"], fault["reason"]) == ("dial",
-                                                   "the peer does not read")
+    assert (fault["process"], fault["reason"]) == ("dial", "does not answer")
+
+
+# Connects often, to a long name, and when "go" is there says another one.
+FLOOD = """
+import http.client, os, resource, socket, ssl, time
+most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+out = ssl.MemoryBIO()
+client = ssl._create_unverified_context().wrap_bio(
+    ssl.MemoryBIO(), out, server_hostname="other.test")
+try:
+    client.do_handshake()
+except ssl.SSLWantReadError:
+    hello = out.read()
+long = socket.gethostbyname(".".join(["a" * 62] * 4) + ".a")
+sockets = [socket.create_connection((long, 443), 30)
+           for _ in range(min(4500, most - 64))]
+print("ready", flush=True)
+while not os.path.exists("go"):
+    time.sleep(.02)
+for s in sockets:
+    s.sendall(hello)
+print("sent", flush=True)
+while sockets:
+    s = sockets.pop()
+    s.settimeout(30)
+    try:
+        while s.recv(4096):
+            pass
+    except ConnectionResetError:
+        pass
+c = http.client.HTTPConnection("plain.test", timeout=30)
+c.request("GET", "/after")
+print(c.getresponse().status)
+"""
+
+
+def test_a_warden_that_is_behind_is_waited_for(stockade, net, plain):
+    """More is refused meanwhile than edge would keep for it."""
+    child = stockade.start(
+        "/usr/bin/python3", "-c", FLOOD,
+        policy=net + "read .\nallow GET plain.test/**\n")
+    assert child.stdout.readline() == b"ready\n"
+    edge = helper_of(child, "edge")
+    os.kill(child.pid, signal.SIGSTOP)
+    (stockade.cwd / "go").touch()
+    try:
+        assert child.stdout.readline() == b"sent\n"
+        # It has done what it can: it sleeps, and is there.
+        assert eventually(lambda: settled(lambda: cpu(edge), 1), 30 * PATIENCE)
+    finally:
+        os.kill(child.pid, signal.SIGCONT)
+    out, err = child.communicate(timeout=60 * PATIENCE)
+    assert out == b"200\n", (out, err)
+    log = stockade.log()
+    assert not [line for line in log if line["event"] == "fault"]
+    assert sum(line["event"] == "refused" for line in log) >= 900

@@ -8,6 +8,7 @@ import signal
 import ssl
 import struct
 import subprocess
+import threading
 import time
 
 import pytest
@@ -242,3 +243,27 @@ def test_vault_is_confined_and_its_memory_locked(start):
     assert int(status(run, "CapEff"), 16) == 0
     assert int(status(run, "VmLck").split()[0]) >= 4
     assert not status(run, "Uid").startswith("0\t") or os.getuid() != 0
+
+
+def test_who_does_not_read_its_certificates_is_not_asked_for_more(start):
+    """More than the vault would keep for it: it waits, and goes on."""
+    run = start().ready()
+    run.leaf_key()
+    sent = []
+
+    def ask():
+        for i in range(4000):
+            run.edge.send("SIGN", name=f"host-{i}.test")
+            sent.append(i)
+
+    asker = threading.Thread(target=ask, daemon=True)
+    run.edge.end.settimeout(None)
+    asker.start()
+    before = -1
+    while len(sent) != before:
+        before = len(sent)
+        time.sleep(0.5)
+    assert run.process.poll() is None
+    for i in range(4000):
+        assert run.edge.expect("CERTIFICATE").name == b"host-%d.test" % i
+    asker.join()
