@@ -103,7 +103,7 @@ static int on_peer(struct vault *v, struct msg *m, struct err *e)
 		return err_kind(e, ERR_PROTO, "a second peer of one role");
 	c->message = is_edge ? vault_on_edge : vault_on_dial;
 	c->closed = is_edge ? on_edge_closed : on_dial_closed;
-	c->drained = is_edge ? on_edge_drained : NULL;
+	c->drained = is_edge ? on_edge_drained : vault_lease_due;
 	if (channel_open(c, v->loop, m->fds[0], ROLE_VAULT,
 			 is_edge ? ROLE_EDGE : ROLE_DIAL, PHASE_RUN, e) < 0)
 		return -1;
@@ -148,6 +148,7 @@ int main(void)
 	struct vault *v = &vault;
 	struct err e = { 0 };
 
+	v->due = buf_new(VAULT_DUE_MAX);
 	v->loop = loop_new(&e);
 	v->warden.message = on_warden;
 	v->warden.closed = on_warden_closed;
@@ -159,6 +160,7 @@ int main(void)
 	vault_drop_sources(v);
 	for (unsigned i = 0; i < v->n_secrets; i++)
 		secret_wipe(&v->secrets[i]);
+	buf_free(&v->due);
 	authority_free(v->authority);
 	return v->status;
 }

@@ -15,6 +15,9 @@
 #include "loop.h"
 #include "secrets.h"
 
+/* Bytes: what all the requests carry that can be under way. */
+enum { VAULT_DUE_MAX = 2 << 20 };
+
 struct source;
 
 struct vault {
@@ -26,6 +29,7 @@ struct vault {
 	unsigned n_secrets;
 	unsigned n_wanted;		/* sources that were announced */
 	unsigned n_complete;
+	struct buf due;			/* what dial is still to be leased */
 	bool started, ready;
 	int status;			/* of the process */
 };
@@ -46,6 +50,7 @@ int vault_on_edge(struct channel *c, struct msg *m, struct err *e);
 
 /* lease.c: GRANT */
 int vault_on_grant(struct vault *v, const struct msg_GRANT *g, struct err *e);
+void vault_lease_due(struct channel *dial);	/* it takes more */
 int vault_on_dial(struct channel *c, struct msg *m, struct err *e);
 
 #endif

@@ -167,6 +167,22 @@ def test_unknown_secret_is_not_leased(start):
     assert start().ready().grant(1, 0, 2**32 - 1) == [None, SECRET, None]
 
 
+def test_many_of_the_largest_are_leased_as_dial_takes_them(start):
+    """More at once than a channel queues: nobody is refused for it."""
+    values = [bytes([65 + i]) * 16384 for i in range(8)]
+    run = start(secrets=[(f"S{i}", value) for i, value in
+                         enumerate(values)]).ready()
+    for number in range(1, 33):
+        run.warden.send("GRANT", conn=number, id=1,
+                        secrets=struct.pack("<8I", *range(8)))
+    for number in range(1, 33):
+        for secret, value in enumerate(values):
+            lease = run.dial.expect("LEASE")
+            assert (lease.conn, lease.secret, lease.ok, lease.value) == (
+                number, secret, 1, value)
+    assert run.grant(3) == [values[3]]
+
+
 def test_a_malformed_grant_ends_the_vault(start):
     run = start().ready()
     run.warden.send("GRANT", conn=1, id=1, secrets=b"\0\0\0\0\0")
