@@ -117,14 +117,18 @@ static int on_resolve(struct channel *c, struct msg *m, struct err *e)
 
 static int on_vault(struct channel *c, struct msg *m, struct err *e)
 {
+	struct stream *s;
+
 	(void)c;
 	if (m->kind != MSG_LEASE)
 		return err_kind(e, ERR_PROTO, "unexpected %s",
 				msg_name(m->kind));
+	s = stream_find(m->LEASE.conn);
 	if (m->LEASE.conn == 0)
 		tunnel_login(&m->LEASE);
-	else
-		claim_answer(&m->LEASE);
+	/* Else the agent has hung up, or another of them was refused. */
+	else if (s && s->exchange && s->exchange->id == m->LEASE.id)
+		exchange_lease(s->exchange, &m->LEASE);
 	return 0;
 }
 

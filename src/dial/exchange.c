@@ -30,7 +30,7 @@ static void exchange_free(struct exchange *x)
 	loop_disarm(l, &x->again);
 	pool_leave(&x->turn);
 	leave_connection(x);
-	claim_fini(&x->claim);
+	lease_drop(&x->claimed);
 	if (x->scrub)
 		scrub_fini(x->scrub);
 	free(x->scrub);
@@ -190,24 +190,45 @@ static void begin_transfer(struct exchange *x)
 	transfer(x);
 }
 
-static void on_leased(struct claim *c, bool ok)
+void exchange_lease(struct exchange *x, const struct msg_LEASE *m)
 {
-	struct exchange *x = container_of(c, struct exchange, claim);
 	struct err e = { 0 };
 
-	if (ok) {
-		lease_keep(c, &x->upstream->lease);
-		begin_transfer(x);
+	if (!x->claimed)
+		return;
+	if (!lease_put(x->claimed, m)) {
+		(void)err_kind(&e, ERR_DENIED,
+			       "the credential is not available");
+		fail(x, 502, &e);
 		return;
 	}
-	(void)err_kind(&e, ERR_DENIED, "the credential is not available");
-	fail(x, 502, &e);
+	if (!lease_is_whole(x->claimed))
+		return;
+	lease_keep(&x->claimed, &x->upstream->lease, x->stream->dial->loop);
+	begin_transfer(x);
+}
+
+/* Of warden, which has vault lease it. */
+static int claim(struct exchange *x, struct err *e)
+{
+	struct stream *s = x->stream;
+	const struct msg m = { .kind = MSG_CLAIM, .CLAIM = {
+		.conn = s->conn, .id = x->id } };
+
+	x->claimed = lease_new(x->edits, x->n_edits, e);
+	if (!x->claimed)
+		return -1;
+	loop_arm(s->dial->loop, &x->deadline, EXCHANGE_LEASE_MS);
+	/* What an origin says before it is asked can wait: a ticket of TLS's. */
+	if (!x->upstream->h2)
+		upstream_await(x->upstream, false, false);
+	dial_report(s->dial, &m);
+	return 0;
 }
 
 /* The connection is open, and verified where it has to be. */
 static void on_connected(struct exchange *x)
 {
-	struct dial *d = x->stream->dial;
 	struct err e = { 0 };
 
 	if (x->retried) {
@@ -216,13 +237,9 @@ static void on_connected(struct exchange *x)
 		return;
 	}
 	x->state = EXCHANGE_LEASING;
-	if (lease_covers(x->upstream->lease, x->edits, x->n_edits)) {
+	if (lease_covers(x->upstream->lease, x->edits, x->n_edits))
 		begin_transfer(x);
-		return;
-	}
-	loop_arm(d->loop, &x->deadline, EXCHANGE_LEASE_MS);
-	if (claim_ask(&x->claim, d, x->stream->conn, x->id, x->edits,
-		      x->n_edits, &e) < 0)
+	else if (claim(x, &e) < 0)
 		fail(x, 502, &e);
 }
 
@@ -546,7 +563,6 @@ void exchange_begin(struct stream *s, const struct msg_EXCHANGE *m)
 	x->id = m->id;
 	x->arena = arena_new(EXCHANGE_ARENA);
 	x->trailers = buf_new(16384);
-	x->claim.finished = on_leased;
 	x->deadline.fired = on_deadline;
 	x->again.fired = on_again;
 	x->turn.came = on_turn;

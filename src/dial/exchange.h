@@ -64,7 +64,7 @@ struct exchange {
 	struct http_request request;
 	struct edit edits[EDITS_MAX];
 	size_t n_edits;
-	struct claim claim;
+	struct lease *claimed;		/* owned; until it is whole, or NULL */
 	struct scrub *scrub;		/* owned; NULL without a credential */
 	struct outgoing out;
 	struct allowance allowance;	/* of its body */
@@ -90,6 +90,8 @@ struct exchange {
 void exchange_begin(struct stream *s, const struct msg_EXCHANGE *m);
 /* resolve's answer; takes fd (-1 with an error). */
 void exchange_socket(struct exchange *x, int fd, const struct msg_SOCKET *m);
+/* One of the credentials. */
+void exchange_lease(struct exchange *x, const struct msg_LEASE *m);
 /* The agent's body. */
 void exchange_body(struct exchange *x, struct sv data);
 void exchange_body_end(struct exchange *x);

@@ -34,10 +34,10 @@ int upstream_open(struct upstream *u, struct loop *l, int fd,
 
 void upstream_close(struct upstream *u)
 {
+	lease_drop(&u->lease);
 	if (!u->loop)
 		return;
 	loop_forget(u->loop, &u->watch);
-	lease_drop(&u->lease);
 	tls_free(u->tls);
 	u->tls = NULL;
 	tunnel_free(u->tunnel);

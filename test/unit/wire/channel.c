@@ -18,6 +18,7 @@ struct peer {
 	int fd;
 	unsigned stop_at;
 	bool was_short;
+	struct sv value;	/* of a LEASE: a view that does not hold */
 };
 
 static struct loop *turning;
@@ -36,6 +37,10 @@ static int on_message(struct channel *c, struct msg *m, struct err *e)
 			p->fd = m->fds[0];
 			m->fds[0] = -1;
 		}
+	}
+	if (m->kind == MSG_LEASE) {
+		p->value = m->LEASE.value;
+		CHECK_SV(p->value, "value");
 	}
 	if (p->messages == p->stop_at)
 		loop_stop(p->loop);
@@ -440,6 +445,25 @@ static void test_channel_last_words_of_a_peer_that_did_not_listen_arrive(void)
 	loop_free(l);
 }
 
+static void test_channel_keeps_no_secret(void)
+{
+	struct err e;
+	struct loop *l = loop_new(&e);
+	struct peer from, to;
+	const struct msg m = { .kind = MSG_LEASE,
+			       .LEASE.value = SV("value") };
+
+	open_as(l, &from, ROLE_VAULT, &to, ROLE_DIAL);
+	to.stop_at = 1;
+	CHECK(channel_send(&from.channel, &m, &e) == 0);
+	CHECK(loop_run(l, &e) == 0);
+	/* The receive buffer is still there, and what was read is not. */
+	CHECK(to.value.n == 5 &&
+	      memcmp(to.value.p, (const char[5]){ 0 }, 5) == 0);
+	close_pair(&from, &to);
+	loop_free(l);
+}
+
 int main(void)
 {
 	RUN(test_channel_queues_what_the_kernel_does_not_take);
@@ -451,6 +475,7 @@ int main(void)
 	RUN(test_channel_what_is_urgent_waits_for_nobody);
 	RUN(test_channel_what_is_first_is_not_overtaken);
 	RUN(test_channel_a_ping_is_answered_by_itself);
+	RUN(test_channel_keeps_no_secret);
 	RUN(test_channel_garbage_ends_it);
 	RUN(test_channel_peer_gone_is_no_error);
 	RUN(test_channel_last_message_before_the_end_arrives);
