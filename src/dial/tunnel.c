@@ -23,11 +23,12 @@ struct tunnel {
 
 /* The proxy, as DIAL_START said; one for all connections. */
 static struct {
-	struct dial *dial;
+	struct dial *dial;	/* set with a login */
 	char host[254];
 	char user[129];
 	struct buf login;	/* "Basic ..."; empty without one */
-	bool refused;		/* vault has no password for us */
+	bool awaits_login;	/* of vault: the first word counts */
+	bool refused;		/* there is no password for us */
 } proxy;
 
 static int make_login(struct sv password, struct err *e)
@@ -55,13 +56,11 @@ void tunnel_login(const struct msg_LEASE *m)
 {
 	struct err ignored;
 
-	if (proxy.dial && proxy.login.n == 0) {
-		proxy.refused = m->ok != 1 ||
-				make_login(m->value, &ignored) < 0;
-		channel_pause(&proxy.dial->resolve, false);
-	}
-	if (m->value.n)
-		explicit_bzero((char *)(uintptr_t)m->value.p, m->value.n);
+	if (!proxy.awaits_login)
+		return;
+	proxy.awaits_login = false;
+	proxy.refused = m->ok != 1 || make_login(m->value, &ignored) < 0;
+	channel_pause(&proxy.dial->resolve, false);
 }
 
 int tunnel_init(struct dial *d, const struct msg_DIAL_START *m, struct err *e)
@@ -75,6 +74,7 @@ int tunnel_init(struct dial *d, const struct msg_DIAL_START *m, struct err *e)
 		return err_kind(e, ERR_PROTO, "malformed DIAL_START");
 	memcpy(proxy.user, m->user.p, m->user.n);
 	proxy.dial = d;
+	proxy.awaits_login = true;
 	channel_pause(&d->resolve, true);
 	return 0;
 }

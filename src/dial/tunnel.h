@@ -29,7 +29,7 @@ struct tunnel;
  */
 must_check int tunnel_init(struct dial *d, const struct msg_DIAL_START *m,
 			   struct err *e);
-/* That is here; wiped out of the message. */
+/* What vault says of it. */
 void tunnel_login(const struct msg_LEASE *m);
 
 /*

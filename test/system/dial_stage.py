@@ -190,7 +190,8 @@ class Dial:
     """The process; warden, resolve and vault are played by one thread.  With a proxy,
     its name, each origin of a test is that, and is asked for the real one."""
 
-    def __init__(self, roots=None, vault=True, proxy="", hasty=False):
+    def __init__(self, roots=None, vault=True, proxy="", user="",
+                 hasty=False):
         self.process, self.warden = wire.start_helper("dial", hasty=hasty)
         self.proxy = proxy
         self.origins, self.refusals, self.values = {}, {}, {}
@@ -210,7 +211,7 @@ class Dial:
             ends.append(theirs)
             self.vault = wire.Channel(ours, None)
         self.warden.send("DIAL_START", fds, has_vault=int(vault), proxy=proxy,
-                         proxy_port=3128 if proxy else 0)
+                         proxy_port=3128 if proxy else 0, user=user)
         for end in ends:
             end.close()
         self.hosts = {}

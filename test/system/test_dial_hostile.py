@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """stockade-dial alone: what an origin should not do.
 """
+import base64
 import socket
 import time
 
@@ -278,6 +279,31 @@ def tunnels(peer):
     for i in range(len(ESTABLISHED)):
         peer.send(ESTABLISHED[i:i + 1])
     echo(peer)
+
+
+@pytest.mark.parametrize("says, shown", [
+    ([(1, SECRET)], SECRET), ([(1, SECRET), (1, b"another")], SECRET),
+    ([(0, b"")], None), ([(0, b""), (1, SECRET)], None)])
+def test_the_login_for_a_proxy_is_said_once(serve, says, shown):
+    seen = []
+
+    def script(peer):
+        seen.append(peer.head()[1]["proxy-authorization"])
+        peer.send(ESTABLISHED)
+        echo(peer)
+
+    helper = Dial(None, proxy="proxy.test", user="corp")
+    for ok, value in says:
+        helper.vault.send("LEASE", conn=0, ok=ok, value=value)
+    response = helper.stream(serve(script, False)).get(scheme=1, port=80)
+    if shown:
+        login = base64.b64encode(b"corp:" + shown).decode()
+        assert (response.status, seen) == (200, [f"Basic {login}"])
+    else:
+        assert response.failure == (
+            502, "the login for the proxy is not available")
+        assert not seen
+    assert helper.stop() == 0
 
 
 def test_a_proxy_that_does_not_answer_is_given_up(hurried, serve):
