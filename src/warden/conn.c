@@ -39,7 +39,7 @@ struct conn *conn_add(struct warden *w, uint32_t number)
 int conn_take(struct conn *c, uint32_t id, struct sv host, uint16_t port,
 	      struct err *e)
 {
-	if (id != c->id + 1 || c->hung_up)
+	if (c->number == 0 || id != c->id + 1 || c->hung_up)
 		return err_kind(e, ERR_PROTO, "requests out of order");
 	c->id = id;
 	c->dispatched = c->claimed = false;

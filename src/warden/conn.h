@@ -10,7 +10,7 @@ enum { CONNS_MAX = 16384 };
 
 struct conn {
 	struct conn *next;	/* in its bucket */
-	uint32_t number;
+	uint32_t number;	/* edge's, from 1 on */
 	uint32_t id;		/* of the newest request */
 	bool has_stream;	/* edge and dial share a stream for it */
 	bool dispatched;	/* dial is at the newest request */
