@@ -2,6 +2,7 @@
 """stockade-dial alone: certificates and credentials.
 """
 import base64
+import threading
 import time
 
 import pytest
@@ -297,6 +298,34 @@ def test_many_claim_at_once_and_all_are_served(dial, serve):
         dial.lease(message)
     for i, stream in enumerate(streams[20:], 20):
         assert stream.response().body[::-1] == b"value-%02d-" % i * 1800
+
+
+def test_a_connection_may_end_while_its_lease_is_on_its_way(dial, serve):
+    """Whoever then needs another one has claimed once."""
+    peers, over = [], threading.Event()
+
+    def script(peer):
+        peers.append(peer)
+        if len(peers) > 1:
+            mirror(peer)
+        peer.head()
+        peer.ok(b"")
+        over.wait(20)
+
+    dial.values[NUMBER] = SECRET
+    dial.withheld = kept = []
+    stream = dial.stream(serve(script))
+    assert stream.get(secrets=bytes([NUMBER])).status == 200
+    stream.exchange(fields=[("x-key", PLACEHOLDER)], secrets=bytes([NUMBER]),
+                    edits=swap("x-key")).send_body()
+    deadline = time.monotonic() + 20
+    while not kept and time.monotonic() < deadline:
+        time.sleep(0.01)
+    over.set()
+    assert dial.stream(serve(echo)).get().status == 200
+    dial.lease(kept[0])
+    assert stream.response().body[::-1] == SECRET
+    assert (len(peers), len(dial.claimed)) == (2, 1)
 
 
 def test_a_lease_that_nobody_waits_for_is_dropped(dial, serve):
