@@ -223,20 +223,40 @@ static bool is_visible(uint32_t code)
 	return true;
 }
 
+size_t visible_length(struct sv v)
+{
+	size_t at = 0;
+
+	for (;;) {
+		uint32_t code = 0;
+		size_t n;
+
+		/* Most text is nothing else. */
+		while (at < v.n && v.p[at] >= ' ' && v.p[at] <= '~')
+			at++;
+		n = at < v.n ? utf8_sequence(sv_from(v, at), &code) : 0;
+		if (n == 0 || !is_visible(code))
+			return at;
+		at += n;
+	}
+}
+
 void buf_put_visible(struct buf *b, struct sv v)
 {
-	while (v.n) {
-		uint32_t code = 0;
-		size_t n = utf8_sequence(v, &code);
-		bool plain = n && is_visible(code);
+	for (;;) {
+		size_t n = visible_length(v);
+		uint32_t code;
 
+		buf_put(b, sv_head(v, n));
+		v = sv_from(v, n);
+		if (v.n == 0)
+			return;
+		/* The whole character, or one byte that belongs to none. */
+		n = utf8_sequence(v, &code);
 		if (n == 0)
 			n = 1;
-		if (plain)
-			buf_put(b, sv_head(v, n));
-		else
-			for (size_t i = 0; i < n; i++)
-				buf_printf(b, "\\x%02x", (uint8_t)v.p[i]);
+		for (size_t i = 0; i < n; i++)
+			buf_printf(b, "\\x%02x", (uint8_t)v.p[i]);
 		v = sv_from(v, n);
 	}
 }

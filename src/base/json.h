@@ -46,6 +46,9 @@ void json_put_str(struct json *j, const char *key, const char *s);
 void json_put_u64(struct json *j, const char *key, uint64_t v);
 void json_put_bool(struct json *j, const char *key, bool v);
 
+/* How much of v, from the front, a terminal may be shown as it is. */
+size_t visible_length(struct sv v);
+
 /* v for a terminal or a one-line message: control bytes, escapes and invalid
  * UTF-8 are shown as \xNN. */
 void buf_put_visible(struct buf *b, struct sv v);

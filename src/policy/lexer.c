@@ -6,21 +6,9 @@
 
 enum { LEXER_WORDS_MAX = 4096 };
 
-/* How much of v buf_put_visible() would show as it is. */
-static size_t plain_length(struct sv v)
-{
-	auto_buf struct buf shown = buf_new(4 * v.n);
-	size_t n = 0;
-
-	buf_put_visible(&shown, v);
-	while (n < v.n && n < shown.n && shown.p[n] == v.p[n])
-		n++;
-	return n;
-}
-
 bool lexer_is_plain(struct sv v)
 {
-	return plain_length(v) == v.n;
+	return visible_length(v) == v.n;
 }
 
 static int lexer_error(const struct lexer *l, size_t at, struct err *e,
@@ -47,7 +35,7 @@ static int check_line(struct lexer *l, struct err *e)
 		line.n--;
 	while (line.n) {
 		struct sv piece = sv_head(line, sv_find(line, '\t'));
-		size_t plain = plain_length(piece);
+		size_t plain = visible_length(piece);
 
 		if (plain < piece.n)
 			return lexer_error(l,
