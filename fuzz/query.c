@@ -12,7 +12,8 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
-enum { TEXT_CAP = 96, STARS_CAP = 5, LIST_CAP = 256 };
+/* Nearly all that is longer could not be compared. */
+enum { TEXT_CAP = 96, STARS_CAP = 5, LIST_CAP = 256, INPUT_MAX = 384 };
 
 /* A byte, and whether it was written as it is. */
 struct letter {
@@ -242,7 +243,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	struct sv pattern, again;
 	size_t stars = 0;
 
-	if (query_canonical(line, &a, &pattern))
+	if (n > INPUT_MAX || query_canonical(line, &a, &pattern))
 		return 0;
 	if (query_canonical(pattern, &a, &again) || !sv_eq(pattern, again))
 		abort();

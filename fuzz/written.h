@@ -93,8 +93,9 @@ static inline void check_written(const struct http_request *r)
 	if (b.n > HTTP_HEAD_MAX)
 		return;
 	check_careless_reading(buf_sv(&b));
-	/* Host and framing come on top of the most fields that there may be. */
-	if (out.fields.n + 3 > HTTP_FIELDS_MAX)
+	/* Host, framing, TE and Connection come on top of the most fields that there
+	 * may be. */
+	if (out.fields.n + 4 > HTTP_FIELDS_MAX)
 		return;
 	MUST(h1_parse_request(buf_sv(&b), &inlet, &a, &again) == (ssize_t)b.n);
 	check_same(r, &again.request);
