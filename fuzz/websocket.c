@@ -7,6 +7,9 @@
 #include "fuzz.h"
 #include "websocket.h"
 
+/* Both cuts are in the first half of it. */
+enum { INPUT_MAX = 1024 };
+
 /* All that was taken, with a mark in front of each head; false: bad. */
 static bool read_frames(struct sv in, size_t first, size_t second,
 			bool extended, struct buf *plain, struct buf *marked)
@@ -42,8 +45,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	bool extended = fuzz_byte(&in) & 1;
 	auto_buf struct buf whole = buf_new(1 << 20), cut = buf_new(1 << 20);
 	auto_buf struct buf a = buf_new(1 << 21), b = buf_new(1 << 21);
-	bool good = read_frames(in, 0, 0, extended, &whole, &a);
+	bool good;
 
+	if (size > INPUT_MAX)
+		return 0;
+	good = read_frames(in, 0, 0, extended, &whole, &a);
 	MUST(read_frames(in, first, second, extended, &cut, &b) == good);
 	MUST(sv_eq(buf_sv(&a), buf_sv(&b)));
 	/* The rest is part of a head that is not whole. */
