@@ -105,7 +105,7 @@ static size_t forgiven(const struct word *w, char out[TEXT_CAP])
 		}
 		if (c == '[' || c == '\0')
 			break;
-		out[n++] = c == '.' || c == ' ' ? '_' : c;
+		out[n++] = c == '.' || c == ' ' ? '_' : ascii_lower(c);
 	}
 	return n;
 }

@@ -92,9 +92,9 @@ static int decode_again(struct sv v, size_t *i)
 	return digits[0] << 4 | digits[1];
 }
 
-/* The next byte of a key as PHP and others take it, which also decode twice,
- * end it at a bracket or a NUL, and have an underscore for what no variable
- * has in its name. */
+/* The next byte of a key as PHP, ASP.NET and others take it, which also decode
+ * twice, end it at a bracket or a NUL, have an underscore for what no variable
+ * has in its name, and do not tell capitals from small letters. */
 static int next_loose(struct sv key, size_t *i)
 {
 	int byte;
@@ -108,8 +108,11 @@ static int next_loose(struct sv key, size_t *i)
 		*i = key.n;
 		return END;
 	}
-	return byte == '.' || byte == ' ' || byte == PLUS ? '_' :
-	       byte == SEMICOLON ? ';' : byte;
+	if (byte == '.' || byte == ' ' || byte == PLUS)
+		return '_';
+	if (byte == SEMICOLON)
+		return ';';
+	return byte < 0x80 ? ascii_lower((char)byte) : byte;
 }
 
 /* Spaces in front are nothing. */
