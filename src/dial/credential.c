@@ -134,31 +134,88 @@ static int new_value(const struct edit *edit, struct sv value, struct sv old,
 		put_basic(scratch, user, value, ret);
 		break;
 	case EDIT_MASK:
+	case EDIT_QUERY:
+	case EDIT_ADD_QUERY:
 	default:
 		return err_kind(e, ERR_PROTO, "an edit of an unknown form");
 	}
 	return buf_check(scratch, "credential", e);
 }
 
-int credential_apply(const struct edit *edit, struct sv value,
-		     struct http_fields *f, struct arena *a,
-		     struct buf *scratch, struct err *e)
+/* As a part of a query: only what is never encoded stays as it is. */
+static void put_percent(struct buf *b, struct sv v)
 {
-	bool swaps = edit->form == EDIT_REPLACE || edit->form == EDIT_BASIC;
+	static const char hex[] = "0123456789ABCDEF";
+
+	for (size_t i = 0; i < v.n; i++) {
+		uint8_t c = (uint8_t)v.p[i];
+
+		if (is_alpha(v.p[i]) || is_digit(v.p[i]) ||
+		    strchr("-._~", v.p[i])) {
+			buf_putc(b, v.p[i]);
+			continue;
+		}
+		buf_putc(b, '%');
+		buf_putc(b, hex[c >> 4]);
+		buf_putc(b, hex[c & 15]);
+	}
+}
+
+/* Where the value of KEY=placeholder begins, the only one; or the query's end. */
+static size_t pair_value(struct sv query, const struct edit *edit)
+{
+	size_t at = sv_find_sv(query, edit->placeholder);
+	struct sv front = sv_head(query, at);
+	struct sv rest = sv_from(query, at + edit->placeholder.n);
+
+	if ((rest.n && rest.p[0] != '&') ||
+	    sv_find_sv(rest, edit->placeholder) < rest.n ||
+	    !sv_ends(front, SV("=")))
+		return query.n;
+	front.n--;
+	if (!sv_ends(front, edit->field))
+		return query.n;
+	front.n -= edit->field.n;
+	return front.n == 0 || sv_ends(front, SV("&")) ? at : query.n;
+}
+
+static int apply_query(const struct edit *edit, struct sv value,
+		       struct http_request *r, struct buf *scratch,
+		       struct err *e)
+{
+	size_t start = scratch->n, at = r->query.n;
+
+	if (edit->form == EDIT_QUERY) {
+		at = pair_value(r->query, edit);
+		if (at == r->query.n)
+			return err_kind(e, ERR_PROTO, "the placeholder is not "
+					"in its place in the query");
+	}
+	buf_put(scratch, sv_head(r->query, at));
+	if (edit->form == EDIT_ADD_QUERY) {
+		if (r->query.n)
+			buf_putc(scratch, '&');
+		buf_put(scratch, edit->field);
+		buf_putc(scratch, '=');
+	}
+	put_percent(scratch, value);
+	buf_put(scratch, sv_from(r->query, at + edit->placeholder.n));
+	if (buf_check(scratch, "credential", e) < 0)
+		return -1;
+	r->query = sv_from(buf_sv(scratch), start);
+	r->has_query = true;
+	return 0;
+}
+
+static int apply_field(const struct edit *edit, struct sv value,
+		       struct http_fields *f, struct arena *a,
+		       struct buf *scratch, struct err *e)
+{
 	struct http_fields out;
 	struct sv old = { 0 }, text;
 	size_t at = 0;
 
-	if (!is_visible(value))
-		return err_kind(e, ERR_PROTO, "a credential is not visible "
-				"ASCII");
-	if (edit->form == EDIT_MASK)
-		return 0;
-	if (swaps && edit->placeholder.n == 0)
-		return err_kind(e, ERR_PROTO, "an edit without placeholder");
-	if (!scratch->p && !buf_reserve(scratch, scratch->max))
-		return err_kind(e, ERR_LIMIT, "out of memory");
-	if (swaps) {
+	if (edit->form == EDIT_REPLACE || edit->form == EDIT_BASIC) {
 		if (only_field(f, edit->field, &at, e) < 0)
 			return -1;
 		old = f->v[at].value;
@@ -169,6 +226,27 @@ int credential_apply(const struct edit *edit, struct sv value,
 	out.v[out.n++] = (struct http_field){ edit->field, text };
 	*f = out;
 	return 0;
+}
+
+int credential_apply(const struct edit *edit, struct sv value,
+		     struct http_request *r, struct arena *a,
+		     struct buf *scratch, struct err *e)
+{
+	bool swaps = edit->form == EDIT_REPLACE || edit->form == EDIT_BASIC ||
+		     edit->form == EDIT_QUERY;
+
+	if (!is_visible(value))
+		return err_kind(e, ERR_PROTO, "a credential is not visible "
+				"ASCII");
+	if (edit->form == EDIT_MASK)
+		return 0;
+	if (swaps && edit->placeholder.n == 0)
+		return err_kind(e, ERR_PROTO, "an edit without placeholder");
+	if (!scratch->p && !buf_reserve(scratch, scratch->max))
+		return err_kind(e, ERR_LIMIT, "out of memory");
+	if (edit->form == EDIT_QUERY || edit->form == EDIT_ADD_QUERY)
+		return apply_query(edit, value, r, scratch, e);
+	return apply_field(edit, value, &r->fields, a, scratch, e);
 }
 
 int credential_shape(struct http_fields *f, struct arena *a, struct err *e)

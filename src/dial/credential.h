@@ -18,14 +18,14 @@ enum { CREDENTIAL_ROOM = 65536 };
  * appended to scratch, which its owner wipes (buf_wipe) once the request is
  * written; scratch takes all its room at once and never moves, so the views
  * into it hold and no copy is left behind.  The array of fields is the
- * arena's; f itself is changed only on success.
+ * arena's; r, of which fields and query are looked at, is changed only on success.
  *
  * On failure nothing may be sent: ERR_PROTO when the placeholder is not
- * exactly once in exactly one field of that name, or the value is not visible
- * ASCII; ERR_LIMIT when there is no room.
+ * exactly once in exactly one field of that name, or pair of that key, or the
+ * value is not visible ASCII; ERR_LIMIT when there is no room.
  */
 must_check int credential_apply(const struct edit *edit, struct sv value,
-				struct http_fields *f, struct arena *a,
+				struct http_request *r, struct arena *a,
 				struct buf *scratch, struct err *e);
 
 /*

@@ -125,17 +125,16 @@ static void need(struct exchange *x)
 static int apply_credentials(struct exchange *x, struct buf *scratch,
 			     struct err *e)
 {
-	struct http_fields *f = &x->request.fields;
 	struct sv values[EDITS_MAX];
 
 	for (size_t i = 0; i < x->n_edits; i++) {
 		values[i] = lease_value(x->upstream->lease,
 					x->edits[i].secret);
-		if (credential_apply(&x->edits[i], values[i], f, &x->arena,
-				     scratch, e) < 0)
+		if (credential_apply(&x->edits[i], values[i], &x->request,
+				     &x->arena, scratch, e) < 0)
 			return -1;
 	}
-	if (credential_shape(f, &x->arena, e) < 0)
+	if (credential_shape(&x->request.fields, &x->arena, e) < 0)
 		return -1;
 	x->scrub = calloc(1, sizeof *x->scrub);
 	if (!x->scrub)
@@ -161,8 +160,9 @@ static int build_request(struct exchange *x, struct err *e)
 		failed = x->upstream->h2 ?
 			 outgoing_init_bare(&x->out, &x->request, e) :
 			 outgoing_init(&x->out, &x->request, e);
-	/* The fields may point into what is wiped now. */
+	/* They may point into what is wiped now. */
 	x->request.fields = (struct http_fields){ 0 };
+	x->request.query = (struct sv){ 0 };
 	if (scratch.n)
 		explicit_bzero(scratch.p, scratch.n);
 	buf_reset(&scratch);

@@ -39,13 +39,13 @@ static int make_login(struct sv password, struct err *e)
 	};
 	auto_arena struct arena a = arena_new(4096);
 	struct buf scratch = buf_new(CREDENTIAL_ROOM);
-	struct http_fields fields = { 0 };
-	int failed = credential_apply(&edit, password, &fields, &a, &scratch, e);
+	struct http_request r = { 0 };
+	int failed = credential_apply(&edit, password, &r, &a, &scratch, e);
 
 	proxy.login = buf_new(CREDENTIAL_ROOM);
 	if (failed == 0) {
-		(void)buf_reserve(&proxy.login, fields.v[0].value.n);
-		buf_put(&proxy.login, fields.v[0].value);
+		(void)buf_reserve(&proxy.login, r.fields.v[0].value.n);
+		buf_put(&proxy.login, r.fields.v[0].value);
 		failed = buf_check(&proxy.login, "the proxy's login", e);
 	}
 	buf_wipe(&scratch);

@@ -197,6 +197,14 @@ static void put_secret(struct json *j, const struct secret_rule *r)
 		if (r->prefix.n)
 			json_put_sv(j, "prefix", r->prefix);
 		break;
+	case SECRET_QUERY:
+		json_put_str(j, "as", "query");
+		json_put_sv(j, "query", r->key);
+		break;
+	case SECRET_COOKIE:
+		json_put_str(j, "as", "cookie");
+		json_put_sv(j, "cookie", r->key);
+		break;
 	}
 	if (r->add)
 		json_put_bool(j, "add", true);

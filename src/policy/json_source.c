@@ -267,7 +267,8 @@ static void read_secret(struct entry *n)
 {
 	static const char *const keys[] = {
 		"name", "optional", "from", "source", "key", "for", "as",
-		"user", "header", "prefix", "add", "origin", NULL,
+		"user", "header", "prefix", "query", "cookie", "add", "origin",
+		NULL,
 	};
 	struct sv from, as;
 
@@ -286,6 +287,8 @@ static void read_secret(struct entry *n)
 	add_clause(n, "user", sv_eq(as, SV("basic")), NULL);
 	add_clause(n, "header", sv_eq(as, SV("header")), NULL);
 	add_clause(n, "prefix", sv_eq(as, SV("header")), "prefix");
+	add_clause(n, "query", sv_eq(as, SV("query")), NULL);
+	add_clause(n, "cookie", sv_eq(as, SV("cookie")), NULL);
 	if (flag_of(n, "add"))
 		add_word(n, SV("add"));
 }

@@ -89,7 +89,8 @@ struct reach {
 };
 
 enum secret_source { SECRET_ENV, SECRET_FILE, SECRET_COMMAND };
-enum secret_form { SECRET_BEARER, SECRET_BASIC, SECRET_HEADER };
+enum secret_form { SECRET_BEARER, SECRET_BASIC, SECRET_HEADER, SECRET_QUERY,
+		   SECRET_COOKIE };
 
 struct secret_scope {
 	struct sv host;		/* a name, never a wildcard */
@@ -108,7 +109,10 @@ struct secret_rule {
 	enum secret_form form;
 	struct sv user;		/* with SECRET_BASIC */
 	struct sv header;	/* lower case, with SECRET_HEADER */
-	struct sv prefix;	/* `header NAME prefix P`, may be empty */
+	struct sv key;		/* with SECRET_QUERY and SECRET_COOKIE; letters,
+				   digits, '-', '_' and '.' */
+	struct sv prefix;	/* `header NAME prefix P`, may be empty; `cookie`:
+				   the name and "=" */
 	bool add;		/* also where the agent sends none */
 	struct origin origin;
 	struct sv text;

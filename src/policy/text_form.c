@@ -272,6 +272,12 @@ static void put_form(struct buf *b, const struct secret_rule *r)
 			text_form_word(b, r->prefix);
 		}
 		break;
+	case SECRET_QUERY:
+		buf_printf(b, "query %.*s", SV_FMT(r->key));
+		break;
+	case SECRET_COOKIE:
+		buf_printf(b, "cookie %.*s", SV_FMT(r->key));
+		break;
 	}
 }
 

@@ -226,11 +226,48 @@ static int parse_header(struct clause *c, struct secret_rule *r,
 	return 0;
 }
 
+static int put_cookie(struct clause *c, struct secret_rule *r, struct err *e)
+{
+	char *front = arena_alloc(&c->p->arena, r->key.n + 1);
+
+	if (!front)
+		return statement_full(c->s, e);
+	memcpy(front, r->key.p, r->key.n);
+	front[r->key.n] = '=';
+	r->prefix = sv_of(front, r->key.n + 1);
+	return 0;
+}
+
+/* The name of a query's pair or of a cookie, of bytes that have one spelling. */
+static int parse_key(struct clause *c, enum secret_form form,
+		     struct secret_rule *r, struct err *e)
+{
+	const struct word *w = next(c, form == SECRET_QUERY ? "the query's key" :
+						  "the cookie's name", e);
+
+	if (!w)
+		return -1;
+	r->form = form;
+	r->key = w->text;
+	for (size_t i = 0; i < w->text.n; i++) {
+		char ch = w->text.p[i];
+
+		if (!is_alpha(ch) && !is_digit(ch) && ch != '-' && ch != '_' &&
+		    ch != '.')
+			r->key.n = 0;
+	}
+	if (r->key.n == 0 || r->key.n > 64)
+		return statement_error(c->s, w, e,
+			"expected letters, digits, `-`, `_` and `.`, found \"%.*s\"",
+			WORD_FMT(w->text));
+	return form == SECRET_COOKIE ? put_cookie(c, r, e) : 0;
+}
+
 static int parse_form(struct clause *c, struct secret_rule *r, struct err *e)
 {
 	const struct word *w = keyword(c, "as", e) ?
-		next(c, "the form (bearer, basic USER or header NAME)", e) :
-		NULL;
+		next(c, "the form (bearer, basic USER, header NAME, query KEY or "
+		     "cookie NAME)", e) : NULL;
 
 	if (!w)
 		return -1;
@@ -242,12 +279,14 @@ static int parse_form(struct clause *c, struct secret_rule *r, struct err *e)
 		r->form = SECRET_HEADER;
 		return parse_header(c, r, e);
 	}
-	if (sv_eq(w->text, SV("query")) || sv_eq(w->text, SV("cookie")))
-		return words_refuse(c->s, w, e);
+	if (sv_eq(w->text, SV("query")))
+		return parse_key(c, SECRET_QUERY, r, e);
+	if (sv_eq(w->text, SV("cookie")))
+		return parse_key(c, SECRET_COOKIE, r, e);
 	if (!sv_eq(w->text, SV("basic")))
 		return statement_error(c->s, w, e,
-			"expected bearer, basic USER or header NAME, found \"%.*s\"",
-			WORD_FMT(w->text));
+			"expected bearer, basic USER, header NAME, query KEY or "
+			"cookie NAME, found \"%.*s\"", WORD_FMT(w->text));
 	r->form = SECRET_BASIC;
 	w = next(c, "the user's name", e);
 	if (!w)

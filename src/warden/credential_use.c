@@ -2,24 +2,71 @@
 /*
  * What a request does with credentials: see credential_set.h.
  *
- * A secret owns one field of its host's requests.  There, over TLS, the
- * placeholder is replaced; in any other place, and at any other host, it stays
- * a placeholder, which is harmless, and is recorded as a violation.  A value
- * of the agent's own in that field, or in another that is for credentials, would
- * let it speak to an allowed host as somebody else, so it is refused; that in
- * the field itself is replaced where the rule says `add`.
+ * A secret owns one field of its host's requests, or one key of their queries.
+ * There, over TLS, the placeholder is replaced; in any other place, and at any
+ * other host, it stays a placeholder, which is harmless, and is recorded as a
+ * violation.  A value of the agent's own in that place, or in another that is for
+ * credentials, would let it speak to an allowed host as somebody else, so it is
+ * refused; that in the field itself is replaced where the rule says `add`.
  */
 #include "base64.h"
 #include "credential_set.h"
 #include "cur.h"
 #include "field.h"
+#include "own.h"
+#include "query.h"
 
 enum { SCHEME_MAX = 16 };
 
-static struct sv owned_field(const struct secret_rule *rule)
+/* The field, or with SECRET_QUERY the key. */
+static struct sv owned_place(const struct secret_rule *rule)
 {
-	return rule->form == SECRET_HEADER ? rule->header :
-					     SV("authorization");
+	switch (rule->form) {
+	case SECRET_HEADER:
+		return rule->header;
+	case SECRET_QUERY:
+		return rule->key;
+	case SECRET_COOKIE:
+		return SV("cookie");
+	case SECRET_BEARER:
+	case SECRET_BASIC:
+		break;
+	}
+	return SV("authorization");
+}
+
+static bool is_in_query(const struct edit *edit)
+{
+	return edit->form == EDIT_QUERY || edit->form == EDIT_ADD_QUERY;
+}
+
+/* KEY=VALUE, and whatever else there is, as a pattern. */
+static void put_pattern(struct buf *b, struct sv key, struct sv value)
+{
+	buf_put(b, key);
+	buf_putc(b, '=');
+	buf_put(b, value);
+	buf_puts(b, "&*");
+}
+
+/* The placeholder is the value of the key, which is there once however the query
+ * is read. */
+static bool query_carries(struct sv query, struct sv key,
+			  const struct credential *c)
+{
+	auto_buf struct buf b = buf_new(256);
+
+	put_pattern(&b, key, credential_placeholder(c));
+	return !b.full && query_difference(buf_sv(&b), query) == NULL;
+}
+
+/* In one of its readings the query has that key. */
+static bool query_may_have_key(struct sv query, struct sv key)
+{
+	auto_buf struct buf b = buf_new(256);
+
+	put_pattern(&b, key, SV("*"));
+	return b.full || query_may_have(buf_sv(&b), query);
 }
 
 /* "Basic base64(user:placeholder)" with the rule's user. */
@@ -59,6 +106,8 @@ static enum edit_form form_of(const struct credential *c, struct sv value)
 	if (!sv_ends(value, mark))
 		return 0;
 	front = sv_head(value, value.n - mark.n);
+	if (c->rule->form == SECRET_COOKIE)
+		return sv_eq(front, c->rule->prefix) ? EDIT_REPLACE : 0;
 	return front.n == 0 || is_scheme(front) ||
 	       (c->rule->form == SECRET_HEADER &&
 		sv_eq(front, c->rule->prefix)) ? EDIT_REPLACE : 0;
@@ -74,8 +123,8 @@ static void add_edit(struct credential_use *use, const struct credential *c,
 		use->too_many = true;
 		return;
 	}
-	*edit = (struct edit){ .form = form, .field = owned_field(rule) };
-	if (form == EDIT_REPLACE || form == EDIT_BASIC)
+	*edit = (struct edit){ .form = form, .field = owned_place(rule) };
+	if (form == EDIT_REPLACE || form == EDIT_BASIC || form == EDIT_QUERY)
 		edit->placeholder = credential_placeholder(c);
 	else if (form == EDIT_ADD_BASIC)
 		edit->prefix = rule->user;
@@ -90,9 +139,38 @@ static bool is_edited(const struct credential_use *use, struct sv field)
 {
 	for (size_t i = 0; i < use->n; i++)
 		if (use->edits[i].form != EDIT_MASK &&
+		    !is_in_query(&use->edits[i]) &&
 		    field_is_alias(use->edits[i].field, field))
 			return true;
 	return false;
+}
+
+static bool is_query_edited(const struct credential_use *use, struct sv key)
+{
+	for (size_t i = 0; i < use->n; i++)
+		if (is_in_query(&use->edits[i]) &&
+		    sv_eq(use->edits[i].field, key))
+			return true;
+	return false;
+}
+
+static void swap_query(const struct credential *c, struct sv key,
+		       const struct http_request *r, struct credential_use *use)
+{
+	if (r->has_query && !is_query_edited(use, key) &&
+	    query_carries(r->query, key, c))
+		add_edit(use, c, EDIT_QUERY);
+}
+
+static void swap_field(const struct credential *c, struct sv field,
+		       const struct http_request *r, struct credential_use *use)
+{
+	struct sv value = http_field_get(&r->fields, field);
+	enum edit_form form = value.p && !is_edited(use, field) ?
+			      form_of(c, value) : 0;
+
+	if (form)
+		add_edit(use, c, form);
 }
 
 /* First those whose placeholder is in its place ... */
@@ -101,30 +179,36 @@ static void swap(const struct credential_set *s, const struct question *q,
 {
 	for (size_t i = 0; i < s->n; i++) {
 		const struct credential *c = &s->v[i];
-		struct sv field = owned_field(c->rule);
-		struct sv value = http_field_get(&r->fields, field);
-		enum edit_form form;
+		struct sv place = owned_place(c->rule);
 
-		if (!value.p || c->absent || !match_secret(c->rule, q) ||
-		    is_edited(use, field))
+		if (c->absent || !match_secret(c->rule, q))
 			continue;
-		form = form_of(c, value);
-		if (form)
-			add_edit(use, c, form);
+		if (c->rule->form == SECRET_QUERY)
+			swap_query(c, place, r, use);
+		else
+			swap_field(c, place, r, use);
 	}
 }
 
 /* ... then those that are added ... */
 static void add(const struct credential_set *s, const struct question *q,
-		struct credential_use *use)
+		const struct http_request *r, struct credential_use *use)
 {
 	for (size_t i = 0; i < s->n; i++) {
 		const struct credential *c = &s->v[i];
+		struct sv place = owned_place(c->rule);
 
-		if (c->rule->add && !c->absent && match_secret(c->rule, q) &&
-		    !is_edited(use, owned_field(c->rule)))
+		if (!c->rule->add || c->absent || !match_secret(c->rule, q))
+			continue;
+		/* Out of a query nothing is taken: who reads which of two? */
+		if (c->rule->form == SECRET_QUERY) {
+			if (!is_query_edited(use, place) &&
+			    !query_may_have_key(r->query, place))
+				add_edit(use, c, EDIT_ADD_QUERY);
+		} else if (!is_edited(use, place)) {
 			add_edit(use, c, c->rule->form == SECRET_BASIC ?
 						 EDIT_ADD_BASIC : EDIT_ADD);
+		}
 	}
 }
 
@@ -135,6 +219,56 @@ static bool is_blank(const struct credential_set *s, struct sv value)
 		if (form_of(&s->v[i], value))
 			return true;
 	return false;
+}
+
+static bool is_blank_pair(const struct credential_set *s, struct sv query,
+			  struct sv key)
+{
+	for (size_t i = 0; i < s->n; i++)
+		if (query_carries(query, key, &s->v[i]))
+			return true;
+	return false;
+}
+
+/* Keys that are for credentials alone. */
+static bool query_has_credential(const struct credential_set *s,
+				 struct sv query,
+				 const struct credential_use *use)
+{
+	static const struct sv keys[] = {
+		SV("access_token"), SV("api_key"), SV("apikey"), SV("api-key"),
+		SV("auth_token"), SV("job_token"), SV("oauth_token"),
+		SV("private_token"),
+	};
+
+	for (size_t i = 0; i < countof(keys); i++)
+		if (!is_query_edited(use, keys[i]) &&
+		    query_may_have_key(query, keys[i]) &&
+		    !is_blank_pair(s, query, keys[i]))
+			return true;
+	return false;
+}
+
+static bool is_query_usurped(const struct credential_set *s,
+			     const struct secret_rule *rule, struct sv query,
+			     const struct credential_use *use)
+{
+	return (rule->form == SECRET_QUERY &&
+		!is_query_edited(use, rule->key) &&
+		query_may_have_key(query, rule->key)) ||
+	       query_has_credential(s, query, use);
+}
+
+static bool is_field_usurped(const struct credential_set *s,
+			     const struct secret_rule *rule,
+			     const struct http_field *f,
+			     const struct credential_use *use)
+{
+	if (is_edited(use, f->name))
+		return false;
+	return (rule->form != SECRET_QUERY &&
+		field_is_alias(f->name, owned_place(rule))) ||
+	       (field_is_credential(f->name) && !is_blank(s, f->value));
 }
 
 /* ... and what the agent itself wrote, in their place or beside them: the origin
@@ -148,16 +282,11 @@ static void find_usurped(const struct credential_set *s,
 
 		if (c->absent || !match_secret(c->rule, q))
 			continue;
-		for (size_t k = 0; k < r->fields.n; k++) {
-			const struct http_field *f = &r->fields.v[k];
-
-			if (is_edited(use, f->name))
-				continue;
-			if (field_is_alias(f->name, owned_field(c->rule)) ||
-			    (field_is_credential(f->name) &&
-			     !is_blank(s, f->value)))
+		for (size_t k = 0; k < r->fields.n; k++)
+			if (is_field_usurped(s, c->rule, &r->fields.v[k], use))
 				use->usurped = c;
-		}
+		if (r->query.n && is_query_usurped(s, c->rule, r->query, use))
+			use->usurped = c;
 	}
 }
 
@@ -197,20 +326,46 @@ static const struct credential *find_stray(const struct credential_set *s,
 	return NULL;
 }
 
+/* Is the pair the one that an edit will replace? */
+static bool is_edited_pair(const struct credential_use *use, struct sv pair)
+{
+	size_t at = sv_find(pair, '=');
+
+	for (size_t i = 0; i < use->n; i++)
+		if (use->edits[i].form == EDIT_QUERY &&
+		    sv_eq(sv_head(pair, at), use->edits[i].field) &&
+		    sv_eq(sv_from(pair, at + 1), use->edits[i].placeholder))
+			return true;
+	return false;
+}
+
+static const struct credential *find_stray_pair(const struct credential_set *s,
+						struct sv query,
+						const struct credential_use *use)
+{
+	const struct credential *found = NULL;
+
+	while (query.n && !found) {
+		struct sv pair = sv_cut(&query, '&');
+
+		if (!is_edited_pair(use, pair))
+			found = find_stray(s, pair);
+	}
+	return found;
+}
+
 static void find_strays(const struct credential_set *s,
 			const struct http_request *r,
 			struct credential_use *use)
 {
-	const struct { struct sv text; const char *where; } places[] = {
-		{ r->path, "path" }, { r->query, "query" },
-	};
-
-	for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
-		use->strayed = find_stray(s, places[i].text);
-		use->where = places[i].where;
-		if (use->strayed)
-			return;
-	}
+	use->where = "path";
+	use->strayed = find_stray(s, r->path);
+	if (use->strayed)
+		return;
+	use->where = "query";
+	use->strayed = find_stray_pair(s, r->query, use);
+	if (use->strayed)
+		return;
 	for (size_t i = 0; i < r->fields.n; i++) {
 		const struct http_field *f = &r->fields.v[i];
 
@@ -233,7 +388,7 @@ void credential_set_use(const struct credential_set *s,
 		return;
 	if (q->tls) {
 		swap(s, q, r, ret);
-		add(s, q, ret);
+		add(s, q, r, ret);
 		find_usurped(s, q, r, ret);
 		mask(s, q, ret);
 	}

@@ -61,7 +61,7 @@ int head_get_edits(struct sv bytes, struct edit ret[EDITS_MAX], size_t *ret_n,
 		edit->placeholder = cur_sv(&c, 256);
 		edit->prefix = cur_sv(&c, 256);
 		edit->secret = cur_u32(&c);
-		if (edit->form < EDIT_REPLACE || edit->form > EDIT_MASK ||
+		if (edit->form < EDIT_REPLACE || edit->form > EDIT_ADD_QUERY ||
 		    edit->field.n == 0)
 			c.bad = true;
 	}

@@ -23,6 +23,8 @@ enum edit_form {
 	EDIT_ADD = 3,		/* the whole value: prefix + secret */
 	EDIT_ADD_BASIC = 4,	/* "Basic " + base64(prefix ":" secret) */
 	EDIT_MASK = 5,		/* nowhere: only masked in the response */
+	EDIT_QUERY = 6,		/* the value of the query's pair */
+	EDIT_ADD_QUERY = 7,	/* a pair more */
 };
 
 enum { EDITS_MAX = 8 };
@@ -30,8 +32,9 @@ enum { EDITS_MAX = 8 };
 struct edit {
 	enum edit_form form;
 	struct sv field;	/* lower-case name; ADD removes all of it first;
-				   with MASK the field that it would be in */
-	struct sv placeholder;	/* with REPLACE and BASIC */
+				   with MASK the field that it would be in;
+				   with QUERY and ADD_QUERY the pair's key */
+	struct sv placeholder;	/* with REPLACE, BASIC and QUERY */
 	struct sv prefix;	/* with ADD: "Bearer "; with ADD_BASIC: user */
 	uint32_t secret;	/* its number */
 };

@@ -182,6 +182,81 @@ def test_basic_form_swaps(stockade, net, api):
         "Basic " + base64.b64encode(f"me:{VALUE}".encode()).decode()]
 
 
+QUERY = "secret TOKEN from env for api.test as query key"
+COOKIE = "secret TOKEN from env for api.test as cookie sid"
+IN_QUERY = urllib.parse.quote(VALUE, safe="")
+
+
+@pytest.mark.parametrize("version", ["--http1.1", "--http2"])
+def test_query_form_swaps(stockade, net, api, version):
+    done = stockade.sh(
+        f'curl -sS {version} "https://api.test/echo?a=1&key=$TOKEN&b=2"; '
+        f'curl -sS {version} -o /dev/null https://api.test/x?a=1',
+        policy=net + ALLOW + QUERY, env=ENV).ok()
+    assert [r.query for r in api.requests] == [
+        f"a=1&key={IN_QUERY}&b=2", "a=1"]
+    # The origin says what it was asked for.
+    assert VALUE not in done.out and IN_QUERY not in done.out
+    assert "*" * len(IN_QUERY) in done.out
+
+
+def test_query_form_adds(stockade, net, api):
+    stockade.sh("curl -sS https://api.test/x; curl -sS https://api.test/x?a=1;"
+                'curl -sS "https://api.test/x?key=$TOKEN"',
+                policy=net + ALLOW + QUERY + " add", env=ENV).ok()
+    assert [r.query for r in api.requests] == [
+        f"key={IN_QUERY}", f"a=1&key={IN_QUERY}", f"key={IN_QUERY}"]
+
+
+@pytest.mark.parametrize("form, what", [
+    (QUERY, '"https://api.test/x?key=own"'),
+    (QUERY, '"https://api.test/x?key=$TOKEN&key=own"'),
+    (QUERY, '"https://api.test/x?key=$TOKEN&Key=own"'),
+    (QUERY, '"https://api.test/x?key=$TOKEN&%6bey=own"'),
+    (QUERY, '"https://api.test/x?key=$TOKEN&access_token=own"'),
+    (QUERY, '-H "X-Api-Key: own" "https://api.test/x?key=$TOKEN"'),
+    (QUERY + " add", '"https://api.test/x?key=own"'),
+    (SECRET.strip(), BEARER + ' "https://api.test/x?access_token=own"'),
+    (COOKIE, '-b "sid=own" https://api.test/x'),
+    (COOKIE, '-b "sid=$TOKEN; sid=own" https://api.test/x'),
+    (COOKIE, '-b "other=own; sid=$TOKEN" https://api.test/x'),
+    (COOKIE, '-b "sid=$TOKEN" -H "Authorization: Bearer own" https://api.test/x'),
+])
+def test_nobody_else_s_credential_is_sent_beside(stockade, net, api, form,
+                                                 what):
+    done = stockade.sh(f"curl -sS -w '%{{http_code}}' -o page {what}; cat page",
+                       policy=net + ALLOW + "write .\n" + form, env=ENV).ok()
+    assert done.out.startswith("403") and "its own credential" in done.out
+    assert not api.requests
+
+
+@pytest.mark.parametrize("what", [
+    '"https://api.test/x?kei=$TOKEN"', '"https://api.test/$TOKEN?a=1"',
+    '-H "key: $TOKEN" https://api.test/x', '-d "key=$TOKEN" https://api.test/x',
+    '"https://other.test/x?key=$TOKEN"', '"http://plain.test/x?key=$TOKEN"',
+])
+def test_query_form_is_for_one_key_of_one_host(stockade, net, api, other,
+                                               plain, what):
+    stockade.sh(f"curl -sS -o /dev/null {what}", policy=net + ALLOW + QUERY,
+                env=ENV).ok()
+    for origin in (api, other, plain):
+        for value in (VALUE, IN_QUERY):
+            assert not origin.saw(value)
+    assert sum(map(len, (api.requests, other.requests, plain.requests))) == 1
+    violation, = [r for r in stockade.log() if r["event"] == "violation"]
+    assert violation["secret"] == "TOKEN"
+
+
+@pytest.mark.parametrize("add, cookies", [
+    ("", '-b "sid=$TOKEN"'), (" add", ""), (" add", '-b "sid=own; a=1"')])
+@pytest.mark.parametrize("version", ["--http1.1", "--http2"])
+def test_cookie_form(stockade, net, api, version, add, cookies):
+    done = stockade.sh(f"curl -sS {version} {cookies} https://api.test/echo",
+                       policy=net + ALLOW + COOKIE + add, env=ENV).ok()
+    assert [r.get("cookie") for r in api.requests] == ["sid=" + VALUE]
+    assert VALUE not in done.out and "*" * len(VALUE) in done.out
+
+
 def test_a_credential_of_the_clients_own_does_not_pass(stockade, net, api):
     """An allowed host is no way out to somebody else's account, whatever the
     field that its origin would go by."""

@@ -76,24 +76,64 @@ static void test_edit_puts_the_value_into_its_one_place(void)
 		auto_arena struct arena a = arena_new(65536);
 		auto_buf struct buf scratch = buf_new(CREDENTIAL_ROOM);
 		struct case_ c = cases[i];
-		struct http_fields f = { c.in, c.n };
+		struct http_request r = { .fields = { c.in, c.n } };
 		struct err e;
-		int r = credential_apply(&c.edit, SV(VALUE), &f, &a, &scratch,
-					 &e);
+		int failed = credential_apply(&c.edit, SV(VALUE), &r, &a,
+					      &scratch, &e);
 		size_t found = 0;
 
-		if ((r == 0) != (c.want != NULL))
+		if ((failed == 0) != (c.want != NULL))
 			printf("# case %zu\n", i);
-		CHECK((r == 0) == (c.want != NULL));
-		if (r < 0) {
-			CHECK(f.v == c.in && f.n == c.n);
+		CHECK((failed == 0) == (c.want != NULL));
+		if (failed < 0) {
+			CHECK(r.fields.v == c.in && r.fields.n == c.n);
 			CHECK_INT(e.kind, ERR_PROTO);
 			continue;
 		}
-		CHECK_SV(http_field_get(&f, c.edit.field), c.want);
-		for (size_t k = 0; k < f.n; k++)
-			found += f.v[k].name.n == c.edit.field.n;
+		CHECK_SV(http_field_get(&r.fields, c.edit.field), c.want);
+		for (size_t k = 0; k < r.fields.n; k++)
+			found += r.fields.v[k].name.n == c.edit.field.n;
 		CHECK_INT(found, 1);
+	}
+}
+
+static void test_edit_puts_the_value_into_the_query(void)
+{
+	const struct { enum edit_form form; struct sv in; const char *want; }
+	rows[] = {
+		{ EDIT_QUERY, SV("k=" P), "k=a%2Bb%2F%3D%26-._~" },
+		{ EDIT_QUERY, SV("a=1&k=" P "&b"), "a=1&k=a%2Bb%2F%3D%26-._~&b" },
+		{ EDIT_QUERY, SV("a=1"), NULL },
+		{ EDIT_QUERY, SV("kk=" P), NULL },
+		{ EDIT_QUERY, SV("k" P), NULL },
+		{ EDIT_QUERY, SV("=" P), NULL },
+		{ EDIT_QUERY, SV("k=x" P), NULL },
+		{ EDIT_QUERY, SV("k=" P "x"), NULL },
+		{ EDIT_QUERY, SV("k=" P "&j=" P), NULL },
+		{ EDIT_QUERY, SV(""), NULL },
+		{ EDIT_ADD_QUERY, SV("a=1"), "a=1&k=a%2Bb%2F%3D%26-._~" },
+		{ EDIT_ADD_QUERY, SV(""), "k=a%2Bb%2F%3D%26-._~" },
+	};
+
+	for (size_t i = 0; i < countof(rows); i++) {
+		auto_arena struct arena a = arena_new(65536);
+		auto_buf struct buf scratch = buf_new(CREDENTIAL_ROOM);
+		struct http_request r = { .query = rows[i].in };
+		struct edit edit = SWAP(rows[i].form, "k");
+		struct err e;
+
+		if (rows[i].form == EDIT_ADD_QUERY)
+			edit.placeholder = SV("");
+		if (!rows[i].want) {
+			CHECK(credential_apply(&edit, SV("a+b/=&-._~"), &r, &a,
+					       &scratch, &e) < 0);
+			CHECK(r.query.p == rows[i].in.p && !r.has_query);
+			continue;
+		}
+		CHECK(!credential_apply(&edit, SV("a+b/=&-._~"), &r, &a,
+					&scratch, &e));
+		CHECK(r.has_query);
+		CHECK_SV(r.query, rows[i].want);
 	}
 }
 
@@ -108,12 +148,12 @@ static void test_value_that_is_not_visible_is_refused(void)
 		auto_arena struct arena a = arena_new(65536);
 		auto_buf struct buf scratch = buf_new(CREDENTIAL_ROOM);
 		struct edit edit = ADD(EDIT_ADD, "x", "");
-		struct http_fields f = { 0 };
+		struct http_request r = { 0 };
 		struct err e;
 
-		CHECK(credential_apply(&edit, bad[i], &f, &a, &scratch, &e) <
+		CHECK(credential_apply(&edit, bad[i], &r, &a, &scratch, &e) <
 		      0);
-		CHECK(!credential_apply(&edit, SV("a~!"), &f, &a, &scratch,
+		CHECK(!credential_apply(&edit, SV("a~!"), &r, &a, &scratch,
 					&e));
 	}
 }
@@ -125,20 +165,20 @@ static void test_several_edits_share_scratch_without_moving_it(void)
 	struct edit one = ADD(EDIT_ADD, "a", "1"), two = ADD(EDIT_ADD, "b", "2");
 	struct edit basic = ADD(EDIT_ADD_BASIC, "c", "user");
 	char long_value[200];
-	struct http_fields f = { 0 };
+	struct http_request r = { 0 };
 	struct err e;
 	const char *at;
 
 	memset(long_value, 'x', sizeof(long_value));
-	CHECK(!credential_apply(&one, SV("v"), &f, &a, &scratch, &e));
+	CHECK(!credential_apply(&one, SV("v"), &r, &a, &scratch, &e));
 	at = scratch.p;
-	CHECK(!credential_apply(&two, SV("w"), &f, &a, &scratch, &e));
-	CHECK(credential_apply(&basic, sv_of(long_value, 200), &f, &a,
+	CHECK(!credential_apply(&two, SV("w"), &r, &a, &scratch, &e));
+	CHECK(credential_apply(&basic, sv_of(long_value, 200), &r, &a,
 			       &scratch, &e) < 0 && e.kind == ERR_LIMIT);
 	CHECK(scratch.p == at);
-	CHECK_SV(http_field_get(&f, SV("a")), "1v");
-	CHECK_SV(http_field_get(&f, SV("b")), "2w");
-	CHECK(http_field_get(&f, SV("c")).p == NULL);
+	CHECK_SV(http_field_get(&r.fields, SV("a")), "1v");
+	CHECK_SV(http_field_get(&r.fields, SV("b")), "2w");
+	CHECK(http_field_get(&r.fields, SV("c")).p == NULL);
 }
 
 static void test_shape_asks_for_plain_whole_responses(void)
@@ -161,6 +201,7 @@ static void test_shape_asks_for_plain_whole_responses(void)
 int main(void)
 {
 	RUN(test_edit_puts_the_value_into_its_one_place);
+	RUN(test_edit_puts_the_value_into_the_query);
 	RUN(test_value_that_is_not_visible_is_refused);
 	RUN(test_several_edits_share_scratch_without_moving_it);
 	RUN(test_shape_asks_for_plain_whole_responses);

@@ -17,6 +17,8 @@ static const char everything[] =
 	"as header x-k prefix 'T ' add\n"
 	"secret? A2 from command \"a b\" for a.example.com as basic u\n"
 	"secret A3 from env for a.example.com as bearer\n"
+	"secret A4 from env for a.example.com as query api_key\n"
+	"secret A5 from env for a.example.com as cookie sid add\n"
 	"syscalls strict\nsyscalls? p.json\nsyscalls ./strict\ndebug on\n"
 	"device gpu\ndevice? /dev/snd/timer\npublish 3000 80\n"
 	"limit time 30m\n"

@@ -380,10 +380,14 @@ static const struct {
 	{ "secret A from env for a.example.com?x as bearer",
 	  "not for a query" },
 	{ "secret A from env for a.example.com", "`as` is missing" },
-	{ "secret A from env for a.example.com as query k",
-	  "cannot enforce `query` yet" },
-	{ "secret A from env for a.example.com as cookie k",
-	  "cannot enforce `cookie` yet" },
+	{ "secret A from env for a.example.com as query",
+	  "the query's key is missing" },
+	{ "secret A from env for a.example.com as query k=",
+	  "expected letters" },
+	{ "secret A from env for a.example.com as cookie \"\"",
+	  "expected letters" },
+	{ "secret A from env for a.example.com as cookie k prefix x",
+	  "nothing" },
 	{ "secret A from env for a.example.com as bearer times 3",
 	  "cannot enforce `times` yet" },
 	{ "secret A from env for a.example.com as header host",
@@ -539,12 +543,18 @@ static void test_secret_forms_are_printed_as_read(void)
 		"allow * a.example.com\nallow * b.example.com:8443\n"
 		"secret A from file ~/k for b.example.com:8443/v1/**,"
 		"a.example.com as header X-Key prefix 'Tok ' add\n"
-		"secret? B from command \"gh auth token\" for a.example.com as basic me\n";
+		"secret? B from command \"gh auth token\" for a.example.com as basic me\n"
+		"secret C from env for a.example.com as query api.Key-1 add\n"
+		"secret D from env for a.example.com as cookie __Host-s\n";
 	auto_policy struct policy p;
 	struct err e = { 0 };
 
 	CHECK_INT(policy_of(text, &p, &e), 0);
-	CHECK_INT(p.secrets_n, 2);
+	CHECK_INT(p.secrets_n, 4);
+	CHECK_SV(p.secrets[2].text,
+		 "secret C from env for a.example.com as query api.Key-1 add");
+	CHECK_SV(p.secrets[3].text,
+		 "secret D from env for a.example.com as cookie __Host-s");
 	CHECK_SV(p.secrets[0].text,
 		 "secret A from file /home/u/k for a.example.com,"
 		 "b.example.com:8443/v1/** as header x-key prefix \"Tok \" add");

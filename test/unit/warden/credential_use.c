@@ -19,7 +19,9 @@ static void set_up(enum secret_form form, bool add)
 	rule = (struct secret_rule){
 		.name = SV("TOKEN"), .scopes = &scope, .scopes_n = 1,
 		.form = form, .add = add, .user = SV("me"),
-		.header = SV("x-api-key"), .prefix = SV("Key "),
+		.header = SV("x-api-key"),
+		.prefix = form == SECRET_COOKIE ? SV("k=") : SV("Key "),
+		.key = SV("k"),
 	};
 	free(set.v);
 	set = (struct credential_set){ .values = buf_new(1000) };
@@ -256,6 +258,148 @@ static void test_use_masks_wherever_the_origin_knows_the_value(void)
 	}
 }
 
+/* One request to api.test with that query, and a field. */
+static void use_query(const char *query, struct sv name, struct sv value,
+		      struct credential_use *ret)
+{
+	static char text[1000];
+	static struct http_field field;
+	struct http_request r = {
+		.scheme = HTTP_TLS, .host = SV("api.test"), .port = 443,
+		.method = SV("GET"), .path = SV("/v1/x"), .has_query = true,
+	};
+	struct question q = { .tls = true, .method = r.method, .host = r.host,
+			      .path = r.path, .port = r.port };
+	struct buf b = { .p = text, .cap = sizeof text, .max = sizeof text };
+
+	/* $ is the placeholder. */
+	for (; *query; query++)
+		if (*query == '$')
+			buf_put(&b, mark());
+		else
+			buf_putc(&b, *query);
+	r.query = buf_sv(&b);
+	q.query = r.query;
+	field = (struct http_field){ name, value };
+	r.fields.v = &field;
+	r.fields.n = name.n ? 1 : 0;
+	credential_set_use(&set, &q, &r, ret);
+}
+
+static void test_use_query_of_the_rules_key(void)
+{
+	const struct {
+		const char *query;
+		bool swapped, usurped, strayed;
+	} rows[] = {
+		{ "k=$", true, false, false },
+		{ "a=1&k=$&b", true, false, false },
+		{ "", false, false, false },
+		{ "a=1", false, false, false },
+		{ "k=own", false, true, false },
+		{ "k=$x", false, true, true },
+		{ "k=x$", false, true, true },
+		{ "k=$&k=own", false, true, true },
+		{ "k=own&k=$", false, true, true },
+		{ "k=$&K=own", false, true, true },
+		{ "k=$&%6B=own", false, true, true },
+		{ "k=$&k[]=own", false, true, true },
+		{ "a=1;k=own&k=$", false, true, true },
+		{ "%6b=$", false, true, true },
+		{ "j=$", false, false, true },
+		{ "k=$&j=$", true, false, true },
+		{ "k=$&access_token=own", true, true, false },
+		{ "k=$&Api_Key=own", true, true, false },
+		{ "access_token=$", false, false, true },
+	};
+
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		struct credential_use u;
+
+		set_up(SECRET_QUERY, false);
+		use_query(rows[i].query, SV(""), SV(""), &u);
+		if (swaps(&u) != rows[i].swapped ||
+		    (u.usurped != NULL) != rows[i].usurped ||
+		    (u.strayed != NULL) != rows[i].strayed)
+			printf("# %s\n", rows[i].query);
+		CHECK_INT(swaps(&u), rows[i].swapped);
+		CHECK(!rows[i].swapped || u.edits[0].form == EDIT_QUERY);
+		CHECK((u.usurped != NULL) == rows[i].usurped);
+		CHECK((u.strayed != NULL) == rows[i].strayed);
+	}
+}
+
+static void test_use_query_add_never_guesses(void)
+{
+	struct credential_use u;
+
+	set_up(SECRET_QUERY, true);
+	use_query("a=1", SV(""), SV(""), &u);
+	CHECK_INT(swaps(&u), 1);
+	CHECK_INT(u.edits[0].form, EDIT_ADD_QUERY);
+	CHECK_SV(u.edits[0].field, "k");
+	CHECK(!u.usurped && !u.strayed);
+	use_query("k=$", SV(""), SV(""), &u);
+	CHECK_INT(swaps(&u), 1);
+	CHECK_INT(u.edits[0].form, EDIT_QUERY);
+	use_query("k=own", SV(""), SV(""), &u);
+	CHECK(swaps(&u) == 0 && u.usurped);
+	use_query("a=1", SV("authorization"), SV("Bearer own"), &u);
+	CHECK(u.usurped);
+	/* A field of the key's name is another place. */
+	use_query("a=1", SV("k"), SV("own"), &u);
+	CHECK(!u.usurped);
+}
+
+static void test_use_own_credential_in_a_query_is_usurped(void)
+{
+	struct credential_use u;
+
+	set_up(SECRET_BEARER, false);
+	use_query("access_token=own", SV(""), SV(""), &u);
+	CHECK(u.usurped);
+	use_query("page=1&per_page=2", SV(""), SV(""), &u);
+	CHECK(!u.usurped);
+}
+
+static void test_use_cookie_stands_alone(void)
+{
+	const struct { const char *front, *back; bool swapped; } rows[] = {
+		{ "k=", "", true },
+		{ "a=1; k=", "", false },
+		{ "k=", "; a=1", false },
+		{ "k=\"", "\"", false },
+		{ "K=", "", false },
+		{ "", "", false },
+	};
+
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		auto_buf struct buf value = buf_new(200);
+		struct credential_use u;
+
+		set_up(SECRET_COOKIE, false);
+		bearer_with(sv_str(rows[i].front), &value);
+		buf_puts(&value, rows[i].back);
+		use(SV("cookie"), buf_sv(&value), "api.test", "/v1/x", true, &u);
+		CHECK_INT(swaps(&u), rows[i].swapped);
+		CHECK((u.usurped != NULL) == !rows[i].swapped);
+		CHECK((u.strayed != NULL) == !rows[i].swapped);
+	}
+}
+
+static void test_use_cookie_is_added(void)
+{
+	struct credential_use u;
+
+	set_up(SECRET_COOKIE, true);
+	use(SV("cookie"), SV("k=own; a=1"), "api.test", "/v1/x", true, &u);
+	CHECK_INT(swaps(&u), 1);
+	CHECK_INT(u.edits[0].form, EDIT_ADD);
+	CHECK_SV(u.edits[0].field, "cookie");
+	CHECK_SV(u.edits[0].prefix, "k=");
+	CHECK(!u.usurped);
+}
+
 static void test_redact_hides_every_value(void)
 {
 	auto_buf struct buf out = buf_new(200);
@@ -278,6 +422,11 @@ int main(void)
 	RUN(test_use_add_replaces_and_fills);
 	RUN(test_use_basic_wants_the_rules_user);
 	RUN(test_use_masks_wherever_the_origin_knows_the_value);
+	RUN(test_use_query_of_the_rules_key);
+	RUN(test_use_query_add_never_guesses);
+	RUN(test_use_own_credential_in_a_query_is_usurped);
+	RUN(test_use_cookie_stands_alone);
+	RUN(test_use_cookie_is_added);
 	RUN(test_redact_hides_every_value);
 	return tap_done();
 }
