@@ -14,7 +14,7 @@
 
 #include "own.h"
 
-enum { LOOP_BATCH = 64, REST_MS = 200 };
+enum { LOOP_BATCH = 64, REST_MS = 200, TRIM = 1 << 20 };
 
 struct loop {
 	int epoll_fd;
@@ -29,6 +29,9 @@ struct loop *loop_new(struct err *e)
 {
 	struct loop *l = calloc(1, sizeof *l);
 
+	/* Given back at rest, not after each piece of a body. */
+	(void)mallopt(M_TRIM_THRESHOLD, TRIM);
+	(void)mallopt(M_MMAP_THRESHOLD, TRIM);
 	if (!l) {
 		(void)err_sys(e, "allocate the event loop");
 		return NULL;

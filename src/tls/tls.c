@@ -10,6 +10,11 @@
 #include "server.h"
 #include "tls_private.h"
 
+enum {
+	RECORDS_AHEAD = 4,
+	UNUSED = 3,		/* OpenSSL aligns what is behind a record's head */
+};
+
 int tls_start_(struct err *e)
 {
 	if (fault_start(e) < 0)
@@ -43,7 +48,8 @@ int tls_context_(SSL_CTX *ctx, struct err *e)
 	SSL_CTX_set_mode(ctx, SSL_MODE_RELEASE_BUFFERS |
 			      SSL_MODE_ENABLE_PARTIAL_WRITE |
 			      SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
-	/* One read(2) for a record, not two; tls_pending() allows for it. */
+	/* One system call for several records, not two for each; tls_pending()
+	 * allows for it. */
 	SSL_CTX_set_read_ahead(ctx, 1);
 	SSL_CTX_set_security_level(ctx, 2);
 	SSL_CTX_set_info_callback(ctx, on_event);
@@ -60,19 +66,24 @@ int tls_context_(SSL_CTX *ctx, struct err *e)
 struct tls *tls_new_(SSL_CTX *ctx, int fd, struct err *e)
 {
 	struct tls *t = calloc(1, sizeof *t);
+	BIO *bio = NULL;
 
 	if (!t) {
 		err_sys(e, "make a TLS connection");
 		return NULL;
 	}
 	t->alert = -1;
+	t->socket.fd = fd;
 	t->ssl = SSL_new(ctx);
-	if (!t->ssl || !SSL_set_app_data(t->ssl, t) ||
-	    !SSL_set_fd(t->ssl, fd)) {
+	if (t->ssl)
+		bio = socket_bio(&t->socket);
+	if (!bio || !SSL_set_app_data(t->ssl, t)) {
 		fault_set(e, "make a TLS connection");
+		BIO_free(bio);
 		tls_free(t);
 		return NULL;
 	}
+	SSL_set_bio(t->ssl, bio, bio);
 	return t;
 }
 
@@ -81,6 +92,7 @@ void tls_free(struct tls *t)
 	if (!t)
 		return;
 	SSL_free(t->ssl);
+	socket_fini(&t->socket);
 	free(t->verdict);
 	free(t);
 }
@@ -149,6 +161,23 @@ static bool is_cut(int code, int saved_errno)
 	       ERR_GET_REASON(first) == SSL_R_UNEXPECTED_EOF_WHILE_READING;
 }
 
+static enum tls_status failure(struct tls *t, int code, int saved_errno,
+			       const char *what, struct err *e)
+{
+	t->broken = true;
+	t->cut = is_cut(code, saved_errno);
+	if (t->client && !(t->cut && SSL_is_init_finished(t->ssl)))
+		tls_client_forget_(t);
+	if (code == SSL_ERROR_SYSCALL && !t->cut) {
+		errno = saved_errno;
+		err_sys(e, "%s", what);
+	} else {
+		explain(t, what, e);
+	}
+	ERR_clear_error();
+	return t->cut ? TLS_CUT : TLS_FAILED;
+}
+
 /*
  * The status of a call that returned r.  A reset and an end of file are one
  * thing to a caller: no more comes, and nothing vouches for what came.
@@ -170,18 +199,17 @@ static enum tls_status status_of(struct tls *t, int r, const char *what,
 	default:
 		break;
 	}
-	t->broken = true;
-	t->cut = is_cut(code, saved);
-	if (t->client && !(t->cut && SSL_is_init_finished(t->ssl)))
-		tls_client_forget_(t);
-	if (code == SSL_ERROR_SYSCALL && !t->cut) {
-		errno = saved;
-		err_sys(e, "%s", what);
-	} else {
-		explain(t, what, e);
-	}
-	ERR_clear_error();
-	return t->cut ? TLS_CUT : TLS_FAILED;
+	return failure(t, code, saved, what, e);
+}
+
+/* Full records that come behind each other are read whole.  While nothing comes
+ * there is no such buffer. */
+static void read_far_ahead(SSL *ssl)
+{
+	size_t record = SSL_version(ssl) >= TLS1_3_VERSION ? 16384 + 22 :
+							     16384 + 29;
+
+	SSL_set_default_read_buffer_len(ssl, RECORDS_AHEAD * record + UNUSED);
 }
 
 enum tls_status tls_handshake(struct tls *t, struct err *e)
@@ -204,6 +232,7 @@ enum tls_status tls_handshake(struct tls *t, struct err *e)
 		err_kind(e, ERR_BUG, "the chain was not verified");
 		return TLS_FAILED;
 	}
+	read_far_ahead(t->ssl);
 	return TLS_OK;
 }
 
@@ -222,15 +251,42 @@ enum tls_status tls_read(struct tls *t, char *p, size_t max, size_t *ret_n,
 	return status_of(t, r, "TLS read", e);
 }
 
-enum tls_status tls_write(struct tls *t, struct sv v, size_t *ret_n,
-			  struct err *e)
+/* As many records as leave at once; what they cover is remembered with them. */
+static enum tls_status encrypt(struct tls *t, struct sv v, struct err *e)
 {
-	int r;
+	int r = 1;
 
 	ERR_clear_error();
 	errno = 0;
-	r = SSL_write_ex(t->ssl, v.p, v.n, ret_n);
-	return r == 1 ? TLS_OK : status_of(t, r, "TLS write", e);
+	socket_gather(&t->socket);
+	for (int i = 0; i < SOCKET_RECORDS && v.n && r == 1; i++) {
+		size_t n = 0;
+
+		r = SSL_write_ex(t->ssl, v.p, v.n, &n);
+		t->socket.covers += n;
+		v = sv_from(v, n);
+	}
+	/* After a record that was made it shows again with the next. */
+	return r == 1 || t->socket.covers ? TLS_OK :
+					    status_of(t, r, "TLS write", e);
+}
+
+enum tls_status tls_write(struct tls *t, struct sv v, size_t *ret_n,
+			  struct err *e)
+{
+	enum tls_status status = TLS_OK;
+	int sent;
+
+	if (!t->socket.covers)
+		status = encrypt(t, v, e);
+	sent = socket_flush(&t->socket);
+	if (sent < 0)
+		return failure(t, SSL_ERROR_SYSCALL, errno, "TLS write", e);
+	if (sent == 0)
+		return TLS_WANT_WRITE;
+	*ret_n = t->socket.covers;
+	t->socket.covers = 0;
+	return status;
 }
 
 bool tls_pending(const struct tls *t)

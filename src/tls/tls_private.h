@@ -5,10 +5,12 @@
 
 #include <openssl/ssl.h>
 
+#include "socket.h"
 #include "tls.h"
 
 struct tls {
 	SSL *ssl;			/* app data: this */
+	struct socket socket;
 	struct tls_server *server;	/* borrowed; NULL on the client's side */
 	struct tls_client *client;	/* borrowed; NULL on the server's side */
 	bool drained;		/* the last read found nothing whole */
@@ -27,7 +29,7 @@ struct tls {
 	struct err *verdict;	/* owned */
 };
 
-/* Starts libssl, and ignores SIGPIPE: its sockets are written by write(2). */
+/* Starts libssl, and ignores SIGPIPE. */
 must_check int tls_start_(struct err *e);
 /* The settings that both sides share. */
 must_check int tls_context_(SSL_CTX *ctx, struct err *e);

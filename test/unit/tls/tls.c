@@ -86,6 +86,44 @@ static void test_write_goes_on_with_the_same_bytes(void)
 	link_down(&l);
 }
 
+/* One piece of a body and what frames it, in one system call. */
+static void test_several_records_leave_at_once(void)
+{
+	static char piece[65536 + 64], got[1 << 18];
+	size_t n = 0;
+	struct link l;
+
+	open_link(&l);
+	CHECK_INT(tls_write(l.t, sv_of(piece, sizeof piece), &n, &l.why),
+		  TLS_OK);
+	CHECK_INT(n, sizeof piece);
+	CHECK(read(l.fds[1], got, sizeof got) > (ssize_t)sizeof piece);
+	link_down(&l);
+}
+
+/* What the kernel has not taken goes before a goodbye. */
+static void test_a_goodbye_waits_for_what_is_kept(void)
+{
+	static char piece[65536], got[sizeof piece];
+	size_t n = 0, seen = 0;
+	struct link l;
+
+	open_link(&l);
+	while (tls_write(l.t, sv_of(piece, sizeof piece), &n, &l.why) == TLS_OK)
+		seen += n;
+	CHECK_INT(tls_shutdown(l.t), TLS_WANT_WRITE);
+	seen += sizeof piece;
+	while (seen && SSL_read_ex(l.peer, got, sizeof got, &n) == 1) {
+		seen -= n;
+		l.status = tls_shutdown(l.t);
+	}
+	CHECK_INT(seen, 0);
+	CHECK_INT(l.status, TLS_OK);
+	CHECK_INT(SSL_read_ex(l.peer, got, sizeof got, &n), 0);
+	CHECK_INT(SSL_get_shutdown(l.peer), SSL_RECEIVED_SHUTDOWN);
+	link_down(&l);
+}
+
 static void test_renegotiation_is_refused(void)
 {
 	size_t n = 0;
@@ -112,6 +150,8 @@ int main(void)
 	RUN(test_read_tells_the_end_from_a_cut);
 	RUN(test_half_a_record_is_not_pending);
 	RUN(test_write_goes_on_with_the_same_bytes);
+	RUN(test_several_records_leave_at_once);
+	RUN(test_a_goodbye_waits_for_what_is_kept);
 	RUN(test_renegotiation_is_refused);
 	link_stop();
 	return tap_done();
