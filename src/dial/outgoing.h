@@ -14,7 +14,7 @@
 
 enum {
 	/* One piece and its framing. */
-	OUTGOING_BODY_MAX = 32768 + 64,
+	OUTGOING_BODY_MAX = 65536 + 64,
 	OUTGOING_HEAD_MAX = 4 * HTTP_HEAD_MAX,
 };
 

@@ -31,9 +31,9 @@ enum conn_state {
 };
 
 enum {
-	CONN_IN_MAX = 65536 + 32768,	/* a head and a piece of what follows */
+	CONN_READ = 65536,
+	CONN_IN_MAX = 65536 + CONN_READ,	/* a head and a piece of what follows */
 	CONN_OUT_MAX = 1 << 18,
-	CONN_READ = 32768,
 };
 
 /* Where a captured connection was meant to go. */

@@ -53,9 +53,29 @@ static int receive(struct conn *c, char *p, size_t max, size_t *ret_n)
 	return 1;
 }
 
+/* With what OpenSSL has read already: a piece of a body is then as large as it can
+ * be, whatever the records are.  *ret_more: the end came, which is told again. */
+static int receive_all(struct conn *c, char *p, size_t max, size_t *ret_n,
+		       bool *ret_more)
+{
+	int got = receive(c, p, max, ret_n);
+
+	while (got > 0 && *ret_n < max && c->tls && tls_pending(c->tls)) {
+		size_t n = 0;
+		int again = receive(c, p + *ret_n, max - *ret_n, &n);
+
+		*ret_more = again && n == 0;
+		if (n == 0)
+			break;
+		*ret_n += n;
+	}
+	return got;
+}
+
 bool conn_fill(struct conn *c, size_t most)
 {
 	size_t room = most > c->in.n ? most - c->in.n : 0, n = 0;
+	bool more = false;
 	char *p;
 	int got;
 
@@ -68,12 +88,12 @@ bool conn_fill(struct conn *c, size_t most)
 	if (room > CONN_READ)
 		room = CONN_READ;
 	p = buf_reserve(&c->in, room);
-	got = p ? receive(c, p, room, &n) : -1;
+	got = p ? receive_all(c, p, room, &n, &more) : -1;
 	if (got < 0) {
 		conn_abort(c);
 		return false;
 	}
-	c->readable = got > 0 && (n == room || c->hung_up ||
+	c->readable = got > 0 && (n == room || c->hung_up || more ||
 				  (c->tls && tls_pending(c->tls)));
 	if (got == 0) {
 		c->want_read = true;

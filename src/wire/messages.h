@@ -29,7 +29,7 @@ enum role {
 /* When a message is legal: before or after its receiver was started. */
 enum phase { PHASE_BOOT = 1, PHASE_RUN = 2, PHASE_BOTH = 3 };
 
-enum { WIRE_FDS_MAX = 4, WIRE_SIZE_MAX = 131072, WIRE_CHUNK_MAX = 32768 };
+enum { WIRE_FDS_MAX = 4, WIRE_SIZE_MAX = 131072, WIRE_CHUNK_MAX = 65536 };
 
 #define WIRE_MESSAGES(M)                                        \
 	/* set-up */                                            \
@@ -206,12 +206,12 @@ enum { WIRE_FDS_MAX = 4, WIRE_SIZE_MAX = 131072, WIRE_CHUNK_MAX = 32768 };
 #define WIRE_FIELDS_PING(F) F(U8, unused, 0)
 #define WIRE_FIELDS_PONG(F) F(U8, unused, 0)
 
-#define WIRE_FIELDS_BODY(F) F(SV, data, 32768)
+#define WIRE_FIELDS_BODY(F) F(SV, data, 65536)
 #define WIRE_FIELDS_BODY_END(F) F(U8, unused, 0)
 #define WIRE_FIELDS_RESPONSE(F)                                           \
 	F(U32, id, 0) F(U16, status, 0) F(SV, fields, 65536) F(U8, body, 0) \
 	F(U64, length, 0)
-#define WIRE_FIELDS_CHUNK(F) F(SV, data, 32768)
+#define WIRE_FIELDS_CHUNK(F) F(SV, data, 65536)
 /* The trailers, empty without any. */
 #define WIRE_FIELDS_CHUNK_END(F) F(SV, fields, 16384)
 /* Instead of RESPONSE, or to cut a body short; the stream is over. */
