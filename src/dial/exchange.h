@@ -77,6 +77,7 @@ struct exchange {
 	bool retried;
 	bool refused;			/* the origin has not looked at it */
 	bool deaf;			/* the origin takes no more bytes */
+	bool has_heard_all;		/* that has come: the socket tells of more */
 	bool responded;			/* RESPONSE was sent */
 	bool received_all;		/* of the response */
 	bool reusable;			/* the connection, afterwards */

@@ -223,7 +223,8 @@ static enum transfer_result receive_response(struct exchange *x, struct err *e)
 			return TRANSFER_UPGRADED;
 		if (x->received_all)
 			return TRANSFER_OVER;
-		if (s == UPSTREAM_AGAIN)
+		x->has_heard_all = s == UPSTREAM_AGAIN;
+		if (x->has_heard_all)
 			break;
 		if (s != UPSTREAM_OK)
 			return on_end(x, s == UPSTREAM_EOF, e);
@@ -243,9 +244,13 @@ enum transfer_result transfer_run(struct exchange *x, struct err *e)
 	/* An answer to what was not yet asked is none; nor can there be one
 	 * in the moment in which it is asked. */
 	bool asked = outgoing_head_is_out(&x->out);
+	bool has_piece = outgoing_pending(&x->out).n > 0;
 	bool writes;
 
 	send_request(x);
+	/* While a body passes, the socket tells when there is an answer. */
+	if (has_piece && x->has_heard_all && !outgoing_pending(&x->out).n)
+		asked = false;
 	if (asked || x->deaf)
 		result = receive_response(x, e);
 	if (result != TRANSFER_WAITS)
