@@ -63,6 +63,7 @@ struct edge {
 	unsigned n_conns;
 	unsigned n_calls, max_calls;	/* at least one for each connection */
 	unsigned n_large;		/* heads */
+	unsigned n_wide;		/* windows: h2_session.h */
 	bool accepts;			/* the listener is being watched for more */
 	uint32_t last_number;
 };

@@ -93,7 +93,7 @@ void h2_part(struct h2_stream *s)
 	s->call->h2 = NULL;
 	s->call = NULL;
 	h2_consumed(s, s->in.n);
-	buf_free(&s->in);
+	h2_drop_in(s);
 }
 
 void h2_give_up(struct h2_stream *s, uint32_t error)

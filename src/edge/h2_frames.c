@@ -94,6 +94,7 @@ static int on_frame(nghttp2_session *session, const nghttp2_frame *frame,
 	if (!s)
 		return 0;
 	s->is_head_whole = true;
+	s->in_whole = s->in.n;
 	if (frame->hd.flags & NGHTTP2_FLAG_END_STREAM)
 		s->is_ended = true;
 	return 0;

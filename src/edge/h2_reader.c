@@ -83,6 +83,8 @@ static bool is_held_back(struct h2_stream *s)
 	return true;
 }
 
+/* A frame is larger than a record of TLS and comes in two pieces: one of them is
+ * nothing to wake dial for, and the other an instant away. */
 static void send_body(struct h2_stream *s)
 {
 	struct call *call = s->call;
@@ -90,7 +92,11 @@ static void send_body(struct h2_stream *s)
 
 	if (call->exchange->body_done || call_is_full(call) || is_held_back(s))
 		return;
-	for (rest = buf_sv(&s->in); rest.n && !call_is_full(call);) {
+	/* Streams take turns, frame by frame. */
+	if (s->h2->has_more && !s->is_ended && s->in_whole < H2_PIECE)
+		return;
+	rest = sv_head(buf_sv(&s->in), s->in_whole);
+	while (rest.n && !call_is_full(call)) {
 		struct sv piece = sv_head(rest, WIRE_CHUNK_MAX);
 
 		if (!count_body(s, piece.n) || !call_send(call, piece))
@@ -98,10 +104,11 @@ static void send_body(struct h2_stream *s)
 		rest = sv_from(rest, piece.n);
 		h2_consumed(s, piece.n);
 	}
-	buf_consume(&s->in, s->in.n - rest.n);
+	buf_consume(&s->in, s->in_whole - rest.n);
+	s->in_whole = rest.n;
 	if (s->in.n || !s->is_ended || call_is_full(call))
 		return;
-	buf_free(&s->in);
+	h2_drop_in(s);
 	if (count_body(s, 0))
 		call_send_end(call);
 }
@@ -153,6 +160,7 @@ bool h2_step(struct conn *c)
 
 	if (c->in.n && may_read)
 		h2_receive(h);
+	h->has_more = may_read && c->readable && !c->eof;
 	run_streams(h);
 	if (h2_transmit(h))
 		return true;
@@ -170,7 +178,10 @@ bool h2_step(struct conn *c)
 	}
 	if (!may_read)
 		return false;
-	return c->eof ? on_eof(c) : conn_fill(c, CONN_READ);
+	if (c->eof)
+		return on_eof(c);
+	/* What has waited for more goes on without. */
+	return conn_fill(c, CONN_READ) || (h->has_more && !c->readable);
 }
 
 /* Is it nobody's turn to say something: as in a WebSocket, a call of gRPC, or

@@ -99,9 +99,17 @@ int h2_start(struct conn *c)
 		h->session, NGHTTP2_FLAG_NONE, 0, H2_SESSION_WINDOW);
 }
 
-static void stream_free(struct h2_stream *s)
+void h2_drop_in(struct h2_stream *s)
 {
 	buf_free(&s->in);
+	s->in_whole = 0;
+	s->h2->conn->edge->n_wide -= s->is_wide;
+	s->is_wide = false;
+}
+
+static void stream_free(struct h2_stream *s)
+{
+	h2_drop_in(s);
 	buf_free(&s->out);
 	arena_free(&s->memory);
 	free(s);
@@ -179,10 +187,29 @@ void h2_say_goodbye(struct h2 *h, uint32_t error)
 	(void)h2_transmit(h);
 }
 
+/* Each window that is filled and emptied again is a wait of the agent. */
+static void widen(struct h2_stream *s)
+{
+	struct edge *g = s->h2->conn->edge;
+
+	if (s->is_wide || g->n_wide == H2_WIDE_MAX ||
+	    nghttp2_session_set_local_window_size(s->h2->session,
+						  NGHTTP2_FLAG_NONE, s->id,
+						  H2_WIDE) != 0)
+		return;
+	s->is_wide = true;
+	g->n_wide++;
+	s->in.max = H2_WIDE;
+}
+
 void h2_consumed(struct h2_stream *s, size_t n)
 {
-	if (!s->closed)
-		(void)nghttp2_session_consume_stream(s->h2->session, s->id, n);
+	if (s->closed)
+		return;
+	(void)nghttp2_session_consume_stream(s->h2->session, s->id, n);
+	s->consumed += n;
+	if (s->call && !s->is_ended && s->consumed >= H2_WINDOW)
+		widen(s);
 }
 
 void h2_reset(struct h2_stream *s, uint32_t error)

@@ -21,7 +21,10 @@
 
 enum {
 	H2_STREAMS_MAX = 100,	/* at once, as the agent is told */
-	H2_WINDOW = 65536,	/* of a body on its way to dial */
+	H2_WINDOW = 65536,	/* of a body on its way to dial ... */
+	H2_WIDE = 1 << 18,	/* ... which is long, while there are few such */
+	H2_WIDE_MAX = 64,	/* of all connections */
+	H2_PIECE = H2_WINDOW / 2,	/* for dial, while there is more to read */
 	H2_OUT_MAX = 1 << 18,
 	H2_UNREAD_MAX = 65536,	/* in `conn.out`, before the agent reads */
 	H2_RESET_COST = 10,	/* see h2_charge() */
@@ -34,12 +37,15 @@ struct h2_stream {
 	int32_t id;
 	struct h2_list list;	/* the head, of the call's arena */
 	struct buf in;		/* body that waits for dial; at most a window */
+	size_t in_whole;	/* of it, in frames that came whole */
 	struct buf out;		/* body that waits for the agent ... */
 	size_t out_sent;	/* ... behind so much that does not */
 	struct arena memory;	/* of the trailers, which wait behind `out` */
 	struct http_fields trailers;
 	uint64_t body_left;	/* of a request with a length */
+	uint64_t consumed;	/* of it; see h2_consumed() */
 	uint64_t born_ms;
+	bool is_wide;		/* its window */
 	bool is_head_whole;
 	bool is_asked;		/* the head was taken to warden, or refused */
 	bool is_ended;		/* the agent sent its last byte */
@@ -57,6 +63,7 @@ struct h2 {
 	int64_t patience;	/* see h2_charge() */
 	uint64_t patience_ms;
 	unsigned malformed;	/* requests, to be recorded */
+	bool has_more;		/* to read, and reads it next */
 	const char *fault;	/* why the session cannot go on; NULL: it can */
 };
 
@@ -84,8 +91,11 @@ void h2_reap(struct h2 *h);
 void h2_charge(struct h2 *h, int cost);
 /* They are sent behind the last byte of `out`; without memory, not at all. */
 void h2_keep_trailers(struct h2_stream *s, const struct http_fields *f);
-/* n bytes of the body wait no more: the agent may send as many. */
+/* n bytes of the body wait no more: the agent may send as many, or more when it
+ * has filled a window already. */
 void h2_consumed(struct h2_stream *s, size_t n);
+/* Nothing waits for dial any more. */
+void h2_drop_in(struct h2_stream *s);
 /* Ends a stream; NGHTTP2_NO_ERROR and others. */
 void h2_reset(struct h2_stream *s, uint32_t error);
 
