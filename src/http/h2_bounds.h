@@ -11,7 +11,9 @@
 #include "sv.h"
 
 enum {
-	H2_SESSION_WINDOW = 1 << 20,	/* of a connection */
+	/* Of a connection.  It bounds nothing, as it is opened at once: with a small
+	 * one a client waits for us and not for the socket. */
+	H2_SESSION_WINDOW = 1 << 24,
 	H2_SETTINGS_MAX = 16,		/* in a frame */
 	H2_ACKS_MAX = 100,		/* that wait to be sent */
 	H2_CONTINUATIONS_MAX = 8,	/* of a head */
