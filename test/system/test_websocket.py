@@ -218,10 +218,10 @@ import time; time.sleep(.3)
     assert got == [["300000", ""], ["bye", ""]]
     assert eventually(lambda: len(plain.rest) == 1)
     assert plain.rest == [b"y" * 300000]
+    # A connection that broke off does not look ended; which is over first, the
+    # large upload or that, is nobody's business.
     assert eventually(lambda: len(plain.ends) == 3)
-    assert plain.ends[:2] == ["close", "close"]
-    # A connection that broke off does not look ended.
-    assert plain.ends[2] == "ConnectionResetError"
+    assert sorted(plain.ends) == ["ConnectionResetError", "close", "close"]
 
 
 def test_a_limit_of_uploads_counts_frames(stockade, inside, ws):
