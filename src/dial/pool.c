@@ -12,7 +12,7 @@ struct origin {
 	struct origin *next;	/* in its bucket */
 	enum http_scheme scheme;
 	uint16_t port;
-	unsigned n_open, n_waiting;
+	unsigned n_open, n_waiting, n_idle;
 	struct upstream *h2s;	/* those that offer HTTP/2 */
 	bool speaks_h1;		/* the last one of them did */
 	char host[HTTP_HOST_MAX + 1];
@@ -74,6 +74,7 @@ static void unlink_idle(struct upstream *u)
 	*(u->older ? &u->older->newer : &oldest) = u->newer;
 	u->newer = u->older = NULL;
 	u->is_idle = false;
+	u->origin->n_idle--;
 	n_idle--;
 }
 
@@ -111,6 +112,7 @@ static void put_idle(struct upstream *u)
 	u->older = newest;
 	*(newest ? &newest->newer : &oldest) = u;
 	newest = u;
+	u->origin->n_idle++;
 	if (n_idle++ == 0) {
 		sweep.fired = on_sweep;
 		loop_arm(loop, &sweep, POOL_SWEEP_MS);
@@ -193,7 +195,7 @@ static bool is_of(const struct upstream *u, const struct origin *o,
 static struct upstream *take_idle(const struct origin *o,
 				  const struct share *s)
 {
-	struct upstream *u = newest, *next;
+	struct upstream *u = o->n_idle ? newest : NULL, *next;
 
 	for (; u; u = next) {
 		next = u->older;
@@ -338,15 +340,6 @@ static void on_idle_ready(struct upstream *u)
 		destroy(u);
 }
 
-static unsigned idle_of(const struct origin *o)
-{
-	unsigned n = 0;
-
-	for (const struct upstream *u = newest; u; u = u->older)
-		n += u->origin == o;
-	return n;
-}
-
 static void on_sweep(struct timer *t)
 {
 	uint64_t now_ms = loop_now_ms();
@@ -358,7 +351,7 @@ static void on_sweep(struct timer *t)
 		newer = u->newer;
 		if (idle_ms >= POOL_IDLE_MS ||
 		    (idle_ms >= POOL_SWEEP_MS &&
-		     idle_of(u->origin) > POOL_SPARE_MAX))
+		     u->origin->n_idle > POOL_SPARE_MAX))
 			destroy(u);
 	}
 	if (oldest)
