@@ -279,8 +279,10 @@ static int read_names(const struct reader *r, json_t *entry,
 	json_t *one = json_object_get(entry, "name");
 	size_t i, count = json_array_size(list) + 1;
 
+	/* An entry for no call would be one that somebody relies on in vain. */
 	if (is_absent(list) == is_absent(one) ||
-	    (!is_absent(list) && !json_is_array(list)) || count > NAMES_MAX)
+	    (!is_absent(list) && json_array_size(list) == 0) ||
+	    count > NAMES_MAX)
 		return fail(r, "expected a list of calls for", "names");
 	n->names = arena_alloc(r->arena, count * sizeof *n->names);
 	if (!n->names)

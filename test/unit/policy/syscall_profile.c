@@ -96,6 +96,7 @@ static const struct { const char *text, *message; } refused[] = {
 	  "syscalls[0]: somebody else would decide with SCMP_ACT_NOTIFY" },
 	{ ONE("\"names\":[\"read\"],\"action\":\"ALLOW\""), "unknown action" },
 	{ ONE("\"names\":[\"read\"]"), "an action is missing" },
+	{ ONE("\"names\":[],\"action\":\"SCMP_ACT_ALLOW\""), "names" },
 	{ ONE("\"names\":[1],\"action\":\"SCMP_ACT_ALLOW\""), "names" },
 	{ ONE("\"action\":\"SCMP_ACT_ALLOW\""), "names" },
 	{ ONE(READ ",\"priority\":1"), "unknown key priority" },
