@@ -381,7 +381,7 @@ def test_what_fails_half_way_is_taken_back(stockade, tree, call, number):
 
 
 def test_a_kill_half_way_loses_nothing(stockade, tree):
-    names = {str(i) for i in range(300)}
+    names = {str(i) for i in range(1500)}
     (tree / "many").mkdir()
     for name in names:
         (tree / "many" / name).write_text(name)
@@ -400,7 +400,7 @@ def test_a_kill_half_way_loses_nothing(stockade, tree):
              if line.startswith("A  full/.stockade-rename-0/")} - {""}
     gone = {line.split("/")[-1] for line in diff(stockade)
             if line.startswith("D  many/")} - {""}
-    assert 20 < len(moved) < 300 and moved == gone
+    assert 20 < len(moved) < len(names) and moved == gone
     stockade.call("apply").ok()
     for name in names:
         folder = "full/.stockade-rename-0" if name in moved else "many"
