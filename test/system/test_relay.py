@@ -456,12 +456,11 @@ def test_real_clients(stockade, peer, client):
     serve, command, says, asks = CLIENTS[client]
     origin, closed = peer(serve), peer(serve)
     rules = f"allow tcp public.test:{origin.port}\n"
-    result = stockade.sh(command.replace("PORT", str(origin.port)),
-                         policy=rules)
-    assert result.out.strip() == says, result
+    first, second = (command.replace("PORT", str(server.port))
+                     for server in (origin, closed))
+    result = stockade.sh(f"{first} && echo and then; {second}", policy=rules)
+    assert result.out.splitlines() == [says, "and then"], result
     assert asks in bytes(origin.seen[0])
-    result = stockade.sh(command.replace("PORT", str(closed.port)),
-                         policy=rules)
     assert result.status != 0 and not closed.seen
     # Their protocols have no way to say why: the record has.
     assert any(f"`allow tcp public.test:{closed.port}`" in r.get("reason", "")
