@@ -150,8 +150,7 @@ static void put_percent(struct buf *b, struct sv v)
 	for (size_t i = 0; i < v.n; i++) {
 		uint8_t c = (uint8_t)v.p[i];
 
-		if (is_alpha(v.p[i]) || is_digit(v.p[i]) ||
-		    strchr("-._~", v.p[i])) {
+		if (is_unreserved(v.p[i])) {
 			buf_putc(b, v.p[i]);
 			continue;
 		}

@@ -249,14 +249,11 @@ static bool query_has_credential(const struct credential_set *s,
 	return false;
 }
 
-static bool is_query_usurped(const struct credential_set *s,
-			     const struct secret_rule *rule, struct sv query,
-			     const struct credential_use *use)
+static bool is_key_usurped(const struct secret_rule *rule, struct sv query,
+			   const struct credential_use *use)
 {
-	return (rule->form == SECRET_QUERY &&
-		!is_query_edited(use, rule->key) &&
-		query_may_have_key(query, rule->key)) ||
-	       query_has_credential(s, query, use);
+	return rule->form == SECRET_QUERY && !is_query_edited(use, rule->key) &&
+	       query_may_have_key(query, rule->key);
 }
 
 static bool is_field_usurped(const struct credential_set *s,
@@ -277,17 +274,23 @@ static void find_usurped(const struct credential_set *s,
 			 const struct question *q, const struct http_request *r,
 			 struct credential_use *use)
 {
+	const struct credential *last = NULL;
+
 	for (size_t i = 0; i < s->n; i++) {
 		const struct credential *c = &s->v[i];
 
 		if (c->absent || !match_secret(c->rule, q))
 			continue;
+		last = c;
 		for (size_t k = 0; k < r->fields.n; k++)
 			if (is_field_usurped(s, c->rule, &r->fields.v[k], use))
 				use->usurped = c;
-		if (r->query.n && is_query_usurped(s, c->rule, r->query, use))
+		if (r->query.n && is_key_usurped(c->rule, r->query, use))
 			use->usurped = c;
 	}
+	/* Whichever secret it is that is for this request. */
+	if (last && r->query.n && query_has_credential(s, r->query, use))
+		use->usurped = last;
 }
 
 static bool is_used(const struct credential_use *use,
