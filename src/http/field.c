@@ -73,9 +73,11 @@ static bool name_in(struct sv name, const struct sv *list, size_t n)
 bool field_is_hop(struct sv name)
 {
 	/* The first two are not, but speak of another way to the origin, most
-	 * often by QUIC: only TCP leaves the sandbox. */
+	 * often by QUIC: only TCP leaves the sandbox.  "Close" is reserved (RFC
+	 * 9110, 18.4): the next hop would take it for the field that our own
+	 * "connection: close" nominates. */
 	static const struct sv hop[] = {
-		SV("alt-svc"), SV("alt-used"), SV("connection"),
+		SV("alt-svc"), SV("alt-used"), SV("close"), SV("connection"),
 		SV("content-length"), SV("expect"), SV("host"),
 		SV("http2-settings"), SV("keep-alive"),
 		SV("proxy-authenticate"), SV("proxy-authentication-info"),

@@ -37,6 +37,7 @@ static void test_other_separators_count_as_hyphens_where_it_matters(void)
 {
 	CHECK(field_is_hop(SV("transfer-encoding")));
 	CHECK(field_is_hop(SV("transfer_encoding")));
+	CHECK(field_is_hop(SV("close")));
 	CHECK(!field_is_hop(SV("transfer-encodings")));
 	CHECK(field_is_override(SV("x-http_method-override")));
 	CHECK(!field_is_override(SV("x-forwarded-for")));
