@@ -168,6 +168,11 @@ def processes(marker=None):
     return found
 
 
+def children(pid):
+    with open(f"/proc/{pid}/task/{pid}/children") as text:
+        return [int(child) for child in text.read().split()]
+
+
 def ours():
     """Processes of stockade, wherever they are."""
     return {pid: seen for pid, seen in processes().items()

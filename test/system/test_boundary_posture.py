@@ -19,7 +19,7 @@ import sys
 
 import pytest
 
-from conftest import IS_ROOT, eventually, ours
+from conftest import IS_ROOT, children, eventually, ours
 from test_template import (COPIED_UP_TO, DEV_LINKS, DEVICES, LISTED_SSL,
                            listed_of_the_host)
 
@@ -60,11 +60,6 @@ def program(pid):
         return os.path.basename(os.readlink(f"/proc/{pid}/exe"))
     except OSError:
         return ""
-
-
-def children(pid):
-    with open(f"/proc/{pid}/task/{pid}/children") as text:
-        return [int(one) for one in text.read().split()]
 
 
 class Agent:

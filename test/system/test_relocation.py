@@ -3,6 +3,7 @@
 an overlay, all or nothing, and of the host's only by an apply."""
 import os
 import shutil
+import signal
 import stat
 import subprocess
 import sys
@@ -11,7 +12,7 @@ import time
 
 import pytest
 
-from conftest import eventually, git, needs_overlay, processes
+from conftest import children, eventually, git, needs_overlay, processes
 
 pytestmark = needs_overlay
 OVERLAY = ["--workspace", "overlay"]
@@ -335,7 +336,7 @@ def test_others_wait_and_find_what_there_is_then(stockade, tree):
     """One renames there and back, one makes files in it by either name."""
     run(stockade, """
 import os, threading
-end = threading.Event()
+begun, end = threading.Event(), threading.Event()
 def make():
     n = 0
     while not end.is_set():
@@ -343,11 +344,13 @@ def make():
             try:
                 open(f"{name}/sub/{n}", "x").close()
                 n += 1
+                begun.set()
             except FileNotFoundError:
                 pass
     print(n)
 maker = threading.Thread(target=make)
 maker.start()
+begun.wait()
 for i in range(10):
     os.rename("dir", "other"); os.rename("other", "dir")
 end.set(); maker.join()
@@ -380,19 +383,26 @@ def test_what_fails_half_way_is_taken_back(stockade, tree, call, number):
     assert diff(stockade) == []
 
 
+@pytest.mark.skipif(shutil.which("strace") is None,
+                    reason="strace is not installed")
 def test_a_kill_half_way_loses_nothing(stockade, tree):
-    names = {str(i) for i in range(1500)}
+    """Half-way is where strace holds the renaming process."""
+    names = {str(i) for i in range(300)}
     (tree / "many").mkdir()
     for name in names:
         (tree / "many" / name).write_text(name)
     time.sleep(0.02)
     before = snapshot(tree, True)
-    child = stockade.start("python3", "-c", RENAME.format("many", "full/x"),
-                           flags=OVERLAY)
+    child = subprocess.Popen(
+        ["strace", "-f", "-qq", "-o", str(stockade.base / "strace"),
+         "-e", "trace=renameat2", "-e", "inject=renameat2:delay_enter=60s:when=100",
+         *stockade.argv("python3", "-c", RENAME.format("many", "full/x"),
+                        flags=OVERLAY)],
+        cwd=stockade.cwd, env=stockade.env, stdin=subprocess.DEVNULL)
     pattern = "held/*/0/upper/full/.stockade-rename-0/*"
     assert eventually(lambda: len(list(
         stockade.state().glob(pattern))) > 20, 20)
-    child.kill()
+    os.kill(children(child.pid)[0], signal.SIGKILL)
     child.wait()
     assert snapshot(tree, True) == before
     eventually(lambda: not processes(str(stockade.base)))

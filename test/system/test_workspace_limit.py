@@ -15,7 +15,7 @@ import time
 
 import pytest
 
-from conftest import BUILD, IS_ROOT, needs_overlay
+from conftest import BUILD, IS_ROOT, children, needs_overlay
 from test_workspace import (CHANGE, OVERLAY, apply, diff, diff_of_all, held,
                             run, snapshot, tree)  # noqa: F401
 
@@ -357,19 +357,13 @@ def test_a_killed_run_is_carried_out(stockade, tree):
     assert held(stockade) == []
 
 
-def family(pid):
-    """The processes of ours that are children of it: pid 1, reapers, helpers."""
-    with open(f"/proc/{pid}/task/{pid}/children") as file:
-        return [int(word) for word in file.read().split()]
-
-
 def test_killed_with_its_reapers_nothing_is_held_and_that_is_told(stockade,
                                                                  tree):
     for keep in [], ["--keep", "demo"]:
         if keep:
             run(stockade, "echo 1 > first", *keep).ok()
         child = waiting(stockade, "echo x > new", *keep)
-        family_ = family(child.pid)
+        family_ = children(child.pid)
         os.kill(child.pid, signal.SIGSTOP)
         for pid in family_:
             try:
