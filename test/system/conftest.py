@@ -43,6 +43,22 @@ needs_overlay = pytest.mark.skipif(
     reason="started by root, an overlay needs Linux 6.15")
 
 
+def pytest_configure(config):
+    config.addinivalue_line("markers", "whoever: the same whoever starts it")
+
+
+def pytest_collection_modifyitems(config, items):
+    """While both halves run, each takes every second test of those that no launch
+    is part of."""
+    share = os.environ.get("STOCKADE_SHARE")
+    if not share:
+        return
+    alike = [item for item in items if item.get_closest_marker("whoever")]
+    others = set(alike[share == "root"::2])
+    config.hook.pytest_deselected(items=list(others))
+    items[:] = [item for item in items if item not in others]
+
+
 class Result:
     """How a run ended: status, out and err as text, seconds."""
 

@@ -7,6 +7,8 @@ import pytest
 
 from conftest import TREE
 
+pytestmark = pytest.mark.whoever
+
 TABLE = os.path.join(TREE, "docs", "boundary.md")
 TEST = re.compile(r"`([\w/]+)::(\w+)`")
 LINK = re.compile(r"\]\(\.\./([^)]+)\)")

@@ -12,6 +12,9 @@ import pytest
 from dial_stage import (CHUNKED, CLOSE, HOST, LENGTH, MIB, OTHER, Dial,
                         authority, certificate, dial, echo, serve)  # noqa: F401
 
+pytestmark = pytest.mark.whoever
+
+
 # One request.
 
 @pytest.mark.parametrize("tls", [False, True])

@@ -16,6 +16,8 @@ from h2_agent import (DATA, END_HEADERS, END_STREAM, GOAWAY, HEADERS, PING,
                       PUSH, SETTINGS, frame)
 from h2_origin import H2Peer, block
 
+pytestmark = pytest.mark.whoever
+
 
 @pytest.fixture
 def serve_h2(serve):

@@ -11,6 +11,9 @@ from dial_stage import (GOOD, LENGTH, MIB, PLACEHOLDER, SECRET, NUMBER, Dial,
                         authority, certificate, dial, echo, serve,
                         swap)  # noqa: F401
 
+pytestmark = pytest.mark.whoever
+
+
 # What an origin should not do.
 
 MALFORMED = {

@@ -11,6 +11,8 @@ from dial_stage import (CHUNKED, GOOD, HOST, LENGTH, OTHER, PLACEHOLDER,
                         SECRET, NUMBER, authority, certificate, dial, echo,
                         serve, swap)  # noqa: F401
 
+pytestmark = pytest.mark.whoever
+
 
 def hold(dial, origin_of, n, release, arrived):
     """n streams at once, each on a connection of its own."""

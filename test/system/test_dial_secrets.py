@@ -11,6 +11,9 @@ from dial_stage import (ADD, GOOD, HOST, NUMBER, PLACEHOLDER, SECRET, Dial,
                         authority, certificate, dial, echo, serve, swap)  # noqa: F401
 from origin import Authority
 
+pytestmark = pytest.mark.whoever
+
+
 # Verification.
 
 def wrong_certificates(authority, folder):

@@ -21,6 +21,8 @@ from conftest import eventually
 from edge_alone import (Edge, body_of, edge, place, question,
                         respond)  # noqa: F401
 
+pytestmark = pytest.mark.whoever
+
 HOST = "api.example"
 GET = f"GET /v1/x?q=1 HTTP/1.1\r\nHost: {HOST}\r\n\r\n"
 

@@ -20,6 +20,8 @@ from h2_agent import (ACK, DATA, END_HEADERS, END_STREAM, GOAWAY, HEADERS, MORE,
                       block, connect, frame, head)
 from test_edge_alone import NOT_DIALS
 
+pytestmark = pytest.mark.whoever
+
 HOST = "api.example"
 
 

@@ -15,6 +15,8 @@ import pytest
 
 from edge_alone import Edge, Vault, body_of, place, respond  # noqa: F401
 
+pytestmark = pytest.mark.whoever
+
 HOST = "api.example"
 GET = f"GET /v1/x HTTP/1.1\r\nHost: {HOST}\r\n\r\n"
 

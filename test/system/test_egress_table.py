@@ -9,6 +9,8 @@ import pytest
 from conftest import TREE
 from test_boundary_table import LINK, TEST, names_in, text_of
 
+pytestmark = pytest.mark.whoever
+
 TABLE = text_of("docs", "egress.md")
 ROWS = [[cell.strip() for cell in line.strip("|").split("|")]
         for line in TABLE.splitlines()

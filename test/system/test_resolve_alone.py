@@ -14,6 +14,8 @@ import pytest
 import wire
 from conftest import needs_cell
 
+pytestmark = pytest.mark.whoever
+
 
 class Resolve:
     def __init__(self):

@@ -18,6 +18,8 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 import wire
 
+pytestmark = pytest.mark.whoever
+
 SECRET = b"sk-live-0123456789-of-the-user"
 HOST, PORT = "api.test", 443
 EDGE, VAULT, DIAL = 2, 3, 4
