@@ -46,13 +46,20 @@ static uint64_t scrub(const struct sv values[2], struct sv in, size_t step,
 
 static void check_absent(struct sv value, struct sv out)
 {
-	struct spelling s = spelling_of(value);
+	auto_buf struct buf digits = buf_new(256);
+	struct spelling s = spelling_of(value), hex;
 	size_t len;
 
+	buf_put_hex(&digits, value);
+	hex = spelling_of(buf_sv(&digits));
+	hex.fold = true;
 	MUST(sv_find_sv(out, value) == out.n);
-	for (size_t i = 0; i < out.n; i++)
-		MUST(spelling_match(&s, sv_from(out, i), true, &len) ==
-		     SPELLED_NO);
+	for (size_t i = 0; i < out.n; i++) {
+		struct sv rest = sv_from(out, i);
+
+		MUST(spelling_match(&s, rest, true, &len) == SPELLED_NO);
+		MUST(spelling_match(&hex, rest, true, &len) == SPELLED_NO);
+	}
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -71,14 +78,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (size > INPUT_MAX)
 		return 0;
-	/* The value somewhere inside, and its base64, so that both are met. */
+	/* The value somewhere inside, its base64 and its digits: all are met. */
 	buf_put(&plain, sv_head(in, at));
 	buf_put(&plain, values[0]);
 	buf_put(&plain, sv_from(in, at));
 	buf_put(&body, buf_sv(&plain));
 	buf_put_base64(&body, buf_sv(&plain));
+	buf_put_hex(&body, values[0]);
 	hits = scrub(values, buf_sv(&body), body.n, &whole);
-	MUST(hits >= 2 && whole.n == body.n);
+	MUST(hits >= 3 && whole.n == body.n);
 	MUST(scrub(values, buf_sv(&body), step, &cut) == hits);
 	MUST(sv_eq(buf_sv(&whole), buf_sv(&cut)));
 	for (size_t i = 0; i < body.n; i++)

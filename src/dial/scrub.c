@@ -2,8 +2,8 @@
 /*
  * Masking: see scrub.h.
  *
- * Each value gives four patterns: itself, and the base64 digits that it alone
- * decides at each of the three alignments.  A position of the input is looked
+ * Each value gives five patterns: itself, the base64 digits that it alone decides
+ * at each of the three alignments, and its hexadecimal digits.  A position of the input is looked
  * at closely only if it and the next byte can begin a pattern in some
  * spelling, which a table answers; everything between such positions is copied
  * at once.  Occurrences may overlap: a byte is masked when any of them covers
@@ -19,7 +19,9 @@
 
 #include "spelling.h"
 
-enum { PATTERNS_EACH = 4, HELD_MAX = 1 << 20 };
+/* 1 to 3 are base64's alignments 0 to 2. */
+enum pattern_form { RAW, BASE64_0, BASE64_1, BASE64_2, HEX, PATTERNS_EACH };
+enum { HELD_MAX = 1 << 20 };
 
 struct scrub_pattern {
 	struct spelling spelling;
@@ -41,21 +43,44 @@ static bool pair_has(const struct scrub *s, char first, char second)
 	return s->pairs[bit / 64] >> bit % 64 & 1;
 }
 
-static bool pattern_add(struct scrub *s, struct sv value, unsigned form)
+/* Writes at most 2 * (value.n + 2) bytes; returns their number. */
+static size_t pattern_text(struct sv value, enum pattern_form form, char *out)
+{
+	static const char digits[] = "0123456789abcdef";
+
+	switch (form) {
+	case BASE64_0:
+	case BASE64_1:
+	case BASE64_2:
+		return spelling_base64(value, form - BASE64_0, out);
+	case HEX:
+		for (size_t i = 0; i < value.n; i++) {
+			out[2 * i] = digits[(uint8_t)value.p[i] >> 4];
+			out[2 * i + 1] = digits[value.p[i] & 15];
+		}
+		return 2 * value.n;
+	case RAW:
+	case PATTERNS_EACH:
+		break;
+	}
+	memcpy(out, value.p, value.n);
+	return value.n;
+}
+
+static bool pattern_add(struct scrub *s, struct sv value,
+			enum pattern_form form)
 {
 	struct scrub_pattern *p = &s->patterns[s->n_patterns];
 	char pairs[SPELLING_OPENINGS][2];
-	size_t n = value.n;
+	size_t n;
 
-	p->text = malloc(4 * (value.n + 2) / 3 + 1);
+	p->text = malloc(2 * (value.n + 2));
 	if (!p->text)
 		return false;
-	if (form == 0)
-		memcpy(p->text, value.p, value.n);
-	else
-		n = spelling_base64(value, form - 1, p->text);
+	n = pattern_text(value, form, p->text);
 	p->spelling = spelling_of(sv_of(p->text, n));
-	p->spelling.url64 = form != 0;
+	p->spelling.fold = form == HEX;
+	p->spelling.url64 = form != RAW && form != HEX;
 	s->n_patterns++;
 	if ((SPELLING_MAX + SPELLING_BREAK_MAX) * n > s->longest)
 		s->longest = (SPELLING_MAX + SPELLING_BREAK_MAX) * n;

@@ -2,9 +2,10 @@
 /*
  * Masks leased values in what comes back from an origin.
  *
- * A value is found raw, percent-encoded, JSON- or HTML-escaped, and in base64
- * of either alphabet at any alignment, also across pieces.  Each occurrence
- * becomes as many '*' as it had bytes, so that lengths and framing stay true.
+ * A value is found raw, percent-encoded, JSON- or HTML-escaped, in hexadecimal,
+ * and in base64 of either alphabet at any alignment, also across pieces.  Each
+ * occurrence becomes as many '*' as it had bytes, so that lengths and framing
+ * stay true.
  */
 #ifndef DIAL_SCRUB_H
 #define DIAL_SCRUB_H

@@ -220,6 +220,10 @@ enum spelled spelling_match(const struct spelling *s, struct sv in, bool final,
 static size_t variants(const struct spelling *s, char c, char ret[2])
 {
 	ret[0] = c;
+	if (s->fold && is_alpha(c)) {
+		ret[1] = (char)(c ^ 0x20);
+		return 2;
+	}
 	ret[1] = c == '+' ? '-' : '_';
 	return s->url64 && (c == '+' || c == '/') ? 2 : 1;
 }

@@ -41,8 +41,8 @@ must_check enum spelled spelling_match(const struct spelling *s, struct sv in,
 				       bool final, size_t *len);
 
 /*
- * The pairs of bytes that a spelling of the text (of two characters at least,
- * without fold) can begin with, and perhaps a few more; returns their number.
+ * The pairs of bytes that a spelling of the text (of two characters at least)
+ * can begin with, and perhaps a few more; returns their number.
  */
 enum { SPELLING_OPENINGS = 64 };
 size_t spelling_openings(const struct spelling *s,

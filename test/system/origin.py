@@ -7,7 +7,7 @@ server is small and literal on purpose; a library's would repair what we must
 see.
 
 Paths: /echo and /headers answer with the request as JSON; /mirror?form=F&cut=N
-answers with the credential it received, encoded as F (raw base64 url), in
+answers with the credential it received, encoded as F (raw base64 hex url), in
 chunks of N bytes; /recall answers with the credential of an earlier request;
 /slow is an event stream; /chunked, /bytes?n=N, /status/N,
 /redirect?to=URL, /close, /hang, /part (of ten digits, tagged), and /v1/messages is
@@ -280,6 +280,8 @@ class Origin(Listener):
         form = query.get("form", "raw")
         if form == "base64":
             value = base64.b64encode(value)
+        elif form == "hex":
+            value = value.hex().upper().encode()
         elif form == "url":
             value = urllib.parse.quote(value, safe="").encode()
         elif form == "header":

@@ -108,7 +108,7 @@ grep -rasl -e '{VALUE[:10]}' / --exclude-dir=proc --exclude-dir=sys \
     assert api.requests and api.saw(VALUE)
 
 
-@pytest.mark.parametrize("form", ["raw", "base64", "url"])
+@pytest.mark.parametrize("form", ["raw", "base64", "hex", "url"])
 @pytest.mark.parametrize("cut", [0, 1, 7, 33])
 def test_an_echo_is_scrubbed(stockade, net, api, form, cut):
     result = stockade.sh(
@@ -116,6 +116,7 @@ def test_an_echo_is_scrubbed(stockade, net, api, form, cut):
         policy=net + ALLOW + SECRET, env=ENV).ok()
     forms = {
         "raw": VALUE, "url": urllib.parse.quote(VALUE, safe=""),
+        "hex": VALUE.encode().hex().upper(),
         "base64": base64.b64encode(VALUE.encode()).decode()}
     assert api.saw(VALUE)
     assert forms[form].rstrip("=")[:-2] not in result.out, result

@@ -98,6 +98,25 @@ static void test_value_in_base64_is_masked_at_each_alignment(void)
 		}
 }
 
+static void test_value_in_hexadecimal_is_masked(void)
+{
+	auto_buf struct buf digits = buf_new(4096);
+	auto_buf struct buf in = buf_new(4096);
+
+	buf_put_hex(&digits, SV(VALUE));
+	for (unsigned upper = 0; upper < 3; upper++) {
+		buf_reset(&in);
+		buf_puts(&in, "0x7");
+		buf_put(&in, buf_sv(&digits));
+		buf_puts(&in, "7a");
+		/* In neither case, in all of them, in every second one. */
+		for (size_t i = 3; i < in.n; i++)
+			if (is_alpha(in.p[i]) && upper && (upper == 1 || i % 2))
+				in.p[i] = (char)(in.p[i] & ~0x20);
+		check_scrubbed(buf_sv(&in), 3, digits.n);
+	}
+}
+
 /* As many programs write it, in lines, also in a string of JSON. */
 static void test_value_in_lines_of_base64_is_masked(void)
 {
@@ -222,6 +241,7 @@ int main(void)
 {
 	RUN(test_value_in_any_spelling_is_masked_at_any_cut);
 	RUN(test_value_in_base64_is_masked_at_each_alignment);
+	RUN(test_value_in_hexadecimal_is_masked);
 	RUN(test_value_in_lines_of_base64_is_masked);
 	RUN(test_what_is_no_value_passes);
 	RUN(test_overlapping_values_are_masked_whole);

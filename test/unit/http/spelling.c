@@ -79,6 +79,17 @@ static void test_spelling_begins_with_one_of_its_openings(void)
 	}
 }
 
+static void check_opening(const struct spelling *s, const char *want)
+{
+	char pairs[SPELLING_OPENINGS][2];
+	size_t n = spelling_openings(s, pairs), found = 0;
+
+	for (size_t i = 0; i < n; i++)
+		found += memcmp(pairs[i], want, 2) == 0;
+	CHECK(n <= SPELLING_OPENINGS);
+	CHECK(found);
+}
+
 static void test_spelling_folds_case_and_alphabets_when_told(void)
 {
 	struct spelling folded = spelling_of(SV("Ab1"));
@@ -91,6 +102,10 @@ static void test_spelling_folds_case_and_alphabets_when_told(void)
 	CHECK_INT(spelling_match(&folded, SV("%41%62" "1"), true, &len),
 		  SPELLED_YES);
 	CHECK_INT(spelling_match(&folded, SV("ab2"), true, &len), SPELLED_NO);
+	check_opening(&folded, "ab");
+	check_opening(&folded, "AB");
+	check_opening(&folded, "aB");
+	check_opening(&folded, "a%");
 	CHECK_INT(spelling_match(&url, SV("a-b_"), true, &len), SPELLED_YES);
 	CHECK_INT(spelling_match(&url, SV("a+b%2F"), true, &len), SPELLED_YES);
 	CHECK_INT(spelling_match(&url, SV("a_b-"), true, &len), SPELLED_NO);
