@@ -26,9 +26,7 @@ void relay_free(struct relay *r)
 		upstream_close(&r->own);
 	else
 		pool_drop(r->upstream);
-	if (r->scrub)
-		scrub_fini(r->scrub);
-	free(r->scrub);
+	websocket_mask_free(r->mask);
 	buf_free(&r->out);
 	r->stream->relay = NULL;
 	free(r);
@@ -36,7 +34,7 @@ void relay_free(struct relay *r)
 
 static void done(struct relay *r, const char *error)
 {
-	uint64_t hits = r->scrub ? r->scrub->hits : 0;
+	uint64_t hits = r->mask ? r->mask->scrub->hits : 0;
 	struct msg m = { .kind = MSG_DONE, .DONE = {
 		.conn = r->stream->conn, .id = r->id, .status = r->status,
 		.sent = r->sent, .received = r->received,
@@ -169,51 +167,20 @@ static void follow_frames(struct relay *r, struct sv data)
 	}
 }
 
-/*
- * Nothing of a payload is held back behind its end: the agent may have to answer
- * before more comes.  Heads are not looked at, so that their bytes stay as they
- * are.  What may come behind a close is nobody's.
- */
-static int mask_frames(struct relay *r, struct sv data, struct buf *out,
-		       struct err *e)
-{
-	struct sv piece;
-
-	while (data.n && !r->frames.closed) {
-		switch (websocket_next(&r->frames, &data, &piece)) {
-		case WEBSOCKET_HEAD:
-			buf_put(out, piece);
-			break;
-		case WEBSOCKET_DATA:
-			if (scrub_push(r->scrub, piece, out, e) < 0 ||
-			    (r->frames.left == 0 &&
-			     scrub_finish(r->scrub, out, e) < 0))
-				return -1;
-			break;
-		case WEBSOCKET_MORE:
-			break;
-		case WEBSOCKET_BAD:
-		default:
-			return err_kind(e, ERR_PROTO, "%s sent no proper "
-					"frames of a WebSocket", r->host);
-		}
-	}
-	return buf_check(out, "a piece of a WebSocket", e);
-}
-
 int relay_received(struct relay *r, struct sv data, struct err *e)
 {
 	static struct buf out = { .max = MASKED_MAX };
 
 	r->received += data.n;
-	if (!r->scrub) {
+	if (!r->mask) {
 		if (r->status)
 			follow_frames(r, data);
 		return send_chunks(r, data, e);
 	}
 	buf_reset(&out);
-	return mask_frames(r, data, &out, e) < 0 ? -1 :
-	       send_chunks(r, buf_sv(&out), e);
+	if (websocket_mask_push(r->mask, &r->frames, data, &out, e) < 0)
+		return err_ctx(e, "%s", r->host);
+	return send_chunks(r, buf_sv(&out), e);
 }
 
 /* What the origin sends, as long as edge takes it; one read fills a message. */

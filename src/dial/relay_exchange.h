@@ -8,8 +8,8 @@
  *	connected	RESPONSE was sent; BODY goes out, CHUNK comes in
  *
  * There is no TLS of ours and never a credential, but with a WebSocket: then the
- * payloads of the frames that come in are masked, each by itself.  Each direction ends by
- * itself: BODY_END shuts the origin's socket for writing, the origin's end
+ * payloads of the frames that come in are masked.  Each direction ends by itself:
+ * BODY_END shuts the origin's socket for writing, the origin's end
  * becomes CHUNK_END; the relay is over with both.  A connection that breaks off
  * is broken off on the other side as well, by a reset, so that what is not whole
  * does not look whole.
@@ -22,10 +22,9 @@
 
 #include "allowance.h"
 #include "buf.h"
-#include "scrub.h"
 #include "stream.h"
 #include "upstream.h"
-#include "websocket.h"
+#include "websocket_mask.h"
 
 enum { RELAY_LIMIT_MAX = 200 };
 
@@ -48,7 +47,7 @@ struct relay {
 	size_t written;
 	/* Of a WebSocket. */
 	uint16_t status;	/* 101; 0 for others */
-	struct scrub *scrub;	/* owned; NULL without a credential */
+	struct websocket_mask *mask;	/* owned; NULL without a credential */
 	struct websocket_frames frames;	/* that come in */
 	bool unframed;		/* they are none, and nothing depends on it */
 	struct timer deadline;	/* of connecting, and of a proxy's answer */

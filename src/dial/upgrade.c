@@ -93,7 +93,14 @@ int upgrade_switch(struct exchange *x, struct sv rest, struct err *e)
 		return -1;
 	x->upstream = NULL;
 	relay->frames.extended = extended;
-	relay->scrub = steal_ptr(&x->scrub);
+	if (x->scrub) {
+		relay->mask = websocket_mask_new(x->scrub, e);
+		if (!relay->mask) {
+			relay_free(relay);
+			return -1;
+		}
+		x->scrub = NULL;
+	}
 	if (relay_received(relay, rest, e) == 0)
 		return 0;
 	relay_free(relay);

@@ -137,6 +137,8 @@ static void head_take(struct websocket_frames *f)
 		f->left = 0;
 	for (size_t i = 2; i < f->head_n; i++)
 		f->left = f->left << 8 | f->head[i];
+	f->is_control = (f->head[0] & 0x0f) >= OPCODE_CLOSE;
+	f->is_last = f->head[0] & 0x80;
 	f->closes = (f->head[0] & 0x0f) == OPCODE_CLOSE;
 	f->closed = f->closes && f->left == 0;
 }

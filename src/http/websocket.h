@@ -30,7 +30,10 @@ struct websocket_frames {
 	size_t head_n;
 	uint64_t left;		/* of the payload */
 	bool extended;		/* extensions were chosen */
-	bool closes;		/* this frame is the last */
+	/* Of this frame. */
+	bool is_control;
+	bool is_last;		/* of its message, as each control frame is */
+	bool closes;		/* the connection */
 	bool closed;		/* nothing may follow */
 };
 

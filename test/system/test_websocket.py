@@ -241,8 +241,9 @@ say(n)
 
 
 def test_a_credential_goes_out_and_does_not_come_back(stockade, inside, ws):
-    """Whole and a byte at a time; a message that ends as the credential begins is
-    not held back.  Nothing is compressed, and no frame hides it."""
+    """Whole and a byte at a time, in one frame and in many; a message that ends as
+    the credential begins is not held back.  Nothing is compressed, and no frame
+    hides it."""
     got = inside("""
 import os
 token = "Authorization: Bearer " + os.environ["WS_TOKEN"]
@@ -250,6 +251,13 @@ more = "Sec-WebSocket-Extensions: permessage-deflate"
 for cut in 1, 5, 999:
     pipe, first, fields = open(f"/mirror?cut={cut}", token, more)
     say(pipe.frame()[1].decode(), pipe.frame()[1].decode())
+    pipe.sock.close()
+for cut in 1, 7:
+    pipe, first, fields = open(f"/spread?cut={cut}", token, more)
+    whole = b""
+    while not whole.endswith(b">"):
+        whole += pipe.frame()[1]
+    say(whole.decode())
     pipe.sock.close()
 say(status("/extension", token, more))
 pipe, first, fields = open("/masked", token)
@@ -259,16 +267,17 @@ say(first[:12], to_the_end(pipe))
                  env={"WS_TOKEN": SECRET})
     masked = ["<" + "*" * len(SECRET) + ">", "begins: " + SECRET[:4]]
     assert got[:3] == [masked] * 3
-    assert got[3] == ["502"]
-    assert got[4][0] == "HTTP/1.1 101" and SECRET not in got[4][1]
-    assert "Error" in got[4][1]
+    assert got[3:5] == [masked[:1]] * 2
+    assert got[5] == ["502"]
+    assert got[6][0] == "HTTP/1.1 101" and SECRET not in got[6][1]
+    assert "Error" in got[6][1]
     for head in ws.heads:
         assert b"Bearer " + SECRET.encode() + b"\r\n" in head
         assert b"deflate" not in head
     requests = events(stockade, "request")
     assert all(r["secrets"] == ["WS_TOKEN"] for r in requests)
     assert sum(r.get("scrubbed", 0) for r in
-               events(stockade, "response")) == 3
+               events(stockade, "response")) == 5
 
 
 def test_without_tls_through_the_explicit_proxy(stockade, inside, plain):

@@ -7,7 +7,8 @@ another accept value; /protocol and /extension choose what nobody offered; /refu
 is 404; /greet has a frame in the packet of its 101; /count answers at the end of
 the other half; /last ends its own half first; /mirror?cut=N sends the credential that it got,
 in one frame and N bytes at a time, then a frame that ends as the credential
-begins; /masked sends it in a frame with a mask.
+begins; /spread?cut=N sends it in frames of N bytes, of one
+message; /masked sends it in a frame with a mask.
 """
 import base64
 import hashlib
@@ -19,7 +20,7 @@ import threading
 import time
 
 ACCEPT = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
-TEXT, BINARY, CLOSE = 1, 2, 8
+CONTINUED, TEXT, BINARY, CLOSE = 0, 1, 2, 8
 
 
 def accept_of(key):
@@ -161,6 +162,16 @@ class Origin:
                 pipe.send(data[at:at + cut])
                 time.sleep(0.002)
             pipe.send(frame(b"begins: " + value[:4]))
+            pipe.frame()
+        elif path.startswith("/spread"):
+            value = fields["authorization"].removeprefix(b"Bearer ")
+            data, cut = b"<" + value + b">", int(path.split("=")[1])
+            for at in range(0, len(data), cut):
+                piece = bytearray(frame(data[at:at + cut],
+                                        CONTINUED if at else BINARY))
+                if at + cut < len(data):
+                    piece[0] &= 0x7f
+                pipe.send(piece)
             pipe.frame()
         elif path == "/masked":
             pipe.send(frame(fields["authorization"], masked=True))
