@@ -80,6 +80,19 @@ void buf_put_decimal(struct buf *b, uint64_t v)
 	buf_put(b, sv_of(digits + sizeof digits - n, n));
 }
 
+void buf_put_percent(struct buf *b, struct sv v)
+{
+	static const char digits[] = "0123456789ABCDEF";
+
+	for (size_t i = 0; i < v.n; i++) {
+		uint8_t c = (uint8_t)v.p[i];
+		const char escape[] = { '%', digits[c >> 4], digits[c & 15] };
+
+		buf_put(b, is_unreserved(v.p[i]) ? sv_of(&v.p[i], 1) :
+						   sv_of(escape, sizeof escape));
+	}
+}
+
 void buf_printf(struct buf *b, const char *fmt, ...)
 {
 	size_t end = b->cap < b->max ? b->cap : b->max;

@@ -26,6 +26,13 @@ static inline struct buf buf_new(size_t max)
 	return (struct buf){ .max = max };
 }
 
+/* A buffer of at most max bytes in p, which is the caller's and has room for that
+ * and a NUL: neither grown nor freed. */
+static inline struct buf buf_of(char *p, size_t max)
+{
+	return (struct buf){ .p = p, .cap = max + 1, .max = max };
+}
+
 void buf_free(struct buf *b);	/* also makes it empty; accepts a zeroed one */
 void buf_wipe(struct buf *b);	/* overwrites the memory, then frees it */
 #define auto_buf __attribute__((cleanup(buf_free)))
@@ -41,6 +48,8 @@ void buf_put(struct buf *b, struct sv v);
 void buf_putc(struct buf *b, char c);
 void buf_puts(struct buf *b, const char *s);
 void buf_put_decimal(struct buf *b, uint64_t v);
+/* As a part of a URL: %XX, but for what a URL never needs to encode. */
+void buf_put_percent(struct buf *b, struct sv v);
 void buf_printf(struct buf *b, const char *fmt, ...) printf_like(2, 3);
 /* Drops the first n bytes (at most b->n). */
 void buf_consume(struct buf *b, size_t n);

@@ -142,24 +142,6 @@ static int new_value(const struct edit *edit, struct sv value, struct sv old,
 	return buf_check(scratch, "credential", e);
 }
 
-/* As a part of a query: only what is never encoded stays as it is. */
-static void put_percent(struct buf *b, struct sv v)
-{
-	static const char hex[] = "0123456789ABCDEF";
-
-	for (size_t i = 0; i < v.n; i++) {
-		uint8_t c = (uint8_t)v.p[i];
-
-		if (is_unreserved(v.p[i])) {
-			buf_putc(b, v.p[i]);
-			continue;
-		}
-		buf_putc(b, '%');
-		buf_putc(b, hex[c >> 4]);
-		buf_putc(b, hex[c & 15]);
-	}
-}
-
 /* Where the value of KEY=placeholder begins, the only one; or the query's end. */
 static size_t pair_value(struct sv query, const struct edit *edit)
 {
@@ -197,7 +179,7 @@ static int apply_query(const struct edit *edit, struct sv value,
 		buf_put(scratch, edit->field);
 		buf_putc(scratch, '=');
 	}
-	put_percent(scratch, value);
+	buf_put_percent(scratch, value);
 	buf_put(scratch, sv_from(r->query, at + edit->placeholder.n));
 	if (buf_check(scratch, "credential", e) < 0)
 		return -1;

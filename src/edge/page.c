@@ -181,12 +181,12 @@ unsigned int page_grpc_status(const struct page *p)
 static void put_percent(struct buf *b, struct sv v)
 {
 	for (size_t i = 0; i < v.n && i < REQUEST_MAX; i++) {
-		unsigned char c = (unsigned char)v.p[i];
+		char c = v.p[i];
 
 		if (c >= ' ' && c <= '~' && c != '%')
-			buf_putc(b, (char)c);
+			buf_putc(b, c);
 		else
-			buf_printf(b, "%%%02X", c);
+			buf_put_percent(b, sv_of(&c, 1));
 	}
 }
 

@@ -10,6 +10,8 @@
  */
 #include "query.h"
 
+#include "buf.h"
+
 enum {
 	END = -1,
 	/* Bytes that some programs take for others when they are not encoded:
@@ -346,32 +348,23 @@ bool query_may_have(struct sv pattern, struct sv query)
 	return true;
 }
 
-static const char *put_canonical(struct sv v, char *out, size_t *ret_n)
+static const char *put_canonical(struct buf *b, struct sv v)
 {
-	static const char digits[] = "0123456789ABCDEF";
-	size_t n = 0;
-
 	for (size_t i = 0; i < v.n; i++) {
 		int byte = escape_value(sv_from(v, i));
+		char c = (char)byte;
 
 		if (v.p[i] <= ' ' || v.p[i] >= 0x7f || v.p[i] == '#')
 			return "this character cannot be in a query; encode it";
 		if (v.p[i] == '%' && byte < 0)
 			return "`%` needs two hexadecimal digits behind it";
 		if (byte < 0) {
-			out[n++] = v.p[i];
+			buf_putc(b, v.p[i]);
 			continue;
 		}
+		buf_put_percent(b, sv_of(&c, 1));
 		i += 2;
-		if (is_unreserved((char)byte)) {
-			out[n++] = (char)byte;
-			continue;
-		}
-		out[n++] = '%';
-		out[n++] = digits[byte >> 4];
-		out[n++] = digits[byte & 15];
 	}
-	*ret_n = n;
 	return NULL;
 }
 
@@ -398,16 +391,15 @@ static const char *pairs_fault(struct sv pattern)
 
 const char *query_canonical(struct sv v, struct arena *a, struct sv *ret)
 {
-	char *out = arena_alloc(a, v.n + 1);
+	struct buf b = buf_of(arena_alloc(a, v.n + 1), v.n);
 	const char *fault;
-	size_t n = 0;
 
-	if (!out)
+	if (!b.p)
 		return "the query is too long";
-	fault = put_canonical(v, out, &n);
+	fault = put_canonical(&b, v);
 	if (!fault)
-		fault = pairs_fault(sv_of(out, n));
+		fault = pairs_fault(buf_sv(&b));
 	if (!fault)
-		*ret = sv_of(out, n);
+		*ret = buf_sv(&b);
 	return fault;
 }

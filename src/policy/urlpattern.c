@@ -2,6 +2,8 @@
 /* Patterns of request paths: see urlpattern.h. */
 #include "urlpattern.h"
 
+#include "buf.h"
+
 /* Visible ASCII that can stand in a request's path as it is. */
 static bool is_path_char(char c)
 {
@@ -48,9 +50,8 @@ bool urlpattern_is_clean(struct sv path)
 }
 
 /* One encoded byte at the start of v; appends its canonical form. */
-static const char *put_encoded(struct sv v, char *out, size_t *n)
+static const char *put_encoded(struct buf *b, struct sv v)
 {
-	static const char digits[] = "0123456789ABCDEF";
 	int high = v.n > 2 ? hex_value(v.p[1]) : -1;
 	int low = v.n > 2 ? hex_value(v.p[2]) : -1;
 	char c;
@@ -58,15 +59,9 @@ static const char *put_encoded(struct sv v, char *out, size_t *n)
 	if (high < 0 || low < 0)
 		return "`%` needs two hexadecimal digits behind it";
 	c = (char)(high * 16 + low);
-	if (is_unreserved(c)) {
-		out[(*n)++] = c;
-		return NULL;
-	}
 	if ((unsigned char)c < 0x20 || c == 0x7f)
 		return "an encoded control character is never in a canonical path";
-	out[(*n)++] = '%';
-	out[(*n)++] = digits[high];
-	out[(*n)++] = digits[low];
+	buf_put_percent(b, sv_of(&c, 1));
 	return NULL;
 }
 
@@ -88,30 +83,29 @@ static const char *segments_fault(struct sv pattern)
 
 const char *urlpattern_canonical(struct sv v, struct arena *a, struct sv *ret)
 {
-	char *out = arena_alloc(a, v.n + 1);
+	struct buf b = buf_of(arena_alloc(a, v.n + 1), v.n);
 	const char *fault = NULL;
-	size_t n = 0;
 
-	if (v.n > URLPATTERN_PATH_MAX || !out)
+	if (v.n > URLPATTERN_PATH_MAX || !b.p)
 		return "the path is too long";
 	if (v.n == 0 || v.p[0] != '/')
 		return "a path starts with `/`";
 	for (size_t i = 0; i < v.n && !fault; i++) {
 		if (v.p[i] == '%') {
-			fault = put_encoded(sv_from(v, i), out, &n);
+			fault = put_encoded(&b, sv_from(v, i));
 			i += 2;
 		} else if ((unsigned char)v.p[i] >= 0x80) {
 			fault = "encode what is not ASCII: %C3%A9";
 		} else if (!is_path_char(v.p[i])) {
 			fault = "this character cannot be in a path; encode it";
 		} else {
-			out[n++] = v.p[i];
+			buf_putc(&b, v.p[i]);
 		}
 	}
 	if (!fault)
-		fault = segments_fault(sv_of(out, n));
+		fault = segments_fault(buf_sv(&b));
 	if (!fault)
-		*ret = sv_of(out, n);
+		*ret = buf_sv(&b);
 	return fault;
 }
 

@@ -55,6 +55,40 @@ static void test_buf_consume_keeps_the_rest(void)
 	CHECK_INT(b.n, 0);
 }
 
+static void test_buf_of_stays_in_the_memory_it_was_given(void)
+{
+	char memory[5] = "????";
+	struct buf b = buf_of(memory, 4);
+
+	buf_puts(&b, "abcd");
+	CHECK(!b.full && b.p == memory);
+	CHECK_SV(buf_sv(&b), "abcd");
+	buf_putc(&b, 'e');
+	CHECK(b.full && b.p == memory);
+}
+
+static void test_buf_put_percent_keeps_what_is_unreserved(void)
+{
+	auto_buf struct buf b = buf_new(100);
+
+	buf_put_percent(&b, SV("aZ0-._~"));
+	CHECK_SV(buf_sv(&b), "aZ0-._~");
+	buf_reset(&b);
+	buf_put_percent(&b, sv_of(" %+/=&@\0\n\x7f\xff", 11));
+	CHECK_SV(buf_sv(&b), "%20%25%2B%2F%3D%26%40%00%0A%7F%FF");
+}
+
+static void test_buf_put_percent_fits_whole_or_not(void)
+{
+	auto_buf struct buf b = buf_new(5);
+
+	buf_put_percent(&b, SV("a%"));
+	CHECK(!b.full);
+	buf_put_percent(&b, SV("%"));
+	CHECK(b.full);
+	CHECK_SV(buf_sv(&b), "a%25");
+}
+
 static void test_cur_reads_what_buf_put(void)
 {
 	auto_buf struct buf b = buf_new(100);
@@ -105,6 +139,9 @@ int main(void)
 	RUN(test_buf_put_up_to_the_maximum_fits);
 	RUN(test_buf_grows_from_one_byte);
 	RUN(test_buf_consume_keeps_the_rest);
+	RUN(test_buf_of_stays_in_the_memory_it_was_given);
+	RUN(test_buf_put_percent_keeps_what_is_unreserved);
+	RUN(test_buf_put_percent_fits_whole_or_not);
 	RUN(test_cur_reads_what_buf_put);
 	RUN(test_cur_past_the_end_is_bad_for_good);
 	RUN(test_cur_sv_above_its_maximum_is_bad);
