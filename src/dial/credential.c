@@ -225,7 +225,7 @@ int credential_apply(const struct edit *edit, struct sv value,
 		return err_kind(e, ERR_PROTO, "an edit without placeholder");
 	if (!scratch->p && !buf_reserve(scratch, scratch->max))
 		return err_kind(e, ERR_LIMIT, "out of memory");
-	if (edit->form == EDIT_QUERY || edit->form == EDIT_ADD_QUERY)
+	if (edit_is_of_query(edit))
 		return apply_query(edit, value, r, scratch, e);
 	return apply_field(edit, value, &r->fields, a, scratch, e);
 }

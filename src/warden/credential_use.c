@@ -10,11 +10,11 @@
  * refused; that in the field itself is replaced where the rule says `add`.
  */
 #include "base64.h"
+#include "credential_query.h"
 #include "credential_set.h"
 #include "cur.h"
 #include "field.h"
 #include "own.h"
-#include "query.h"
 
 enum { SCHEME_MAX = 16 };
 
@@ -33,40 +33,6 @@ static struct sv owned_place(const struct secret_rule *rule)
 		break;
 	}
 	return SV("authorization");
-}
-
-static bool is_in_query(const struct edit *edit)
-{
-	return edit->form == EDIT_QUERY || edit->form == EDIT_ADD_QUERY;
-}
-
-/* KEY=VALUE, and whatever else there is, as a pattern. */
-static void put_pattern(struct buf *b, struct sv key, struct sv value)
-{
-	buf_put(b, key);
-	buf_putc(b, '=');
-	buf_put(b, value);
-	buf_puts(b, "&*");
-}
-
-/* The placeholder is the value of the key, which is there once however the query
- * is read. */
-static bool query_carries(struct sv query, struct sv key,
-			  const struct credential *c)
-{
-	auto_buf struct buf b = buf_new(256);
-
-	put_pattern(&b, key, credential_placeholder(c));
-	return !b.full && query_difference(buf_sv(&b), query) == NULL;
-}
-
-/* In one of its readings the query has that key. */
-static bool query_may_have_key(struct sv query, struct sv key)
-{
-	auto_buf struct buf b = buf_new(256);
-
-	put_pattern(&b, key, SV("*"));
-	return b.full || query_may_have(buf_sv(&b), query);
 }
 
 /* "Basic base64(user:placeholder)" with the rule's user. */
@@ -139,17 +105,8 @@ static bool is_edited(const struct credential_use *use, struct sv field)
 {
 	for (size_t i = 0; i < use->n; i++)
 		if (use->edits[i].form != EDIT_MASK &&
-		    !is_in_query(&use->edits[i]) &&
+		    !edit_is_of_query(&use->edits[i]) &&
 		    field_is_alias(use->edits[i].field, field))
-			return true;
-	return false;
-}
-
-static bool is_query_edited(const struct credential_use *use, struct sv key)
-{
-	for (size_t i = 0; i < use->n; i++)
-		if (is_in_query(&use->edits[i]) &&
-		    sv_eq(use->edits[i].field, key))
 			return true;
 	return false;
 }
@@ -157,8 +114,8 @@ static bool is_query_edited(const struct credential_use *use, struct sv key)
 static void swap_query(const struct credential *c, struct sv key,
 		       const struct http_request *r, struct credential_use *use)
 {
-	if (r->has_query && !is_query_edited(use, key) &&
-	    query_carries(r->query, key, c))
+	if (r->has_query && !credential_query_is_edited(use, key) &&
+	    credential_query_carries(r->query, key, c))
 		add_edit(use, c, EDIT_QUERY);
 }
 
@@ -202,8 +159,8 @@ static void add(const struct credential_set *s, const struct question *q,
 			continue;
 		/* Out of a query nothing is taken: who reads which of two? */
 		if (c->rule->form == SECRET_QUERY) {
-			if (!is_query_edited(use, place) &&
-			    !query_may_have_key(r->query, place))
+			if (!credential_query_is_edited(use, place) &&
+			    !credential_query_may_have(r->query, place))
 				add_edit(use, c, EDIT_ADD_QUERY);
 		} else if (!is_edited(use, place)) {
 			add_edit(use, c, c->rule->form == SECRET_BASIC ?
@@ -221,39 +178,12 @@ static bool is_blank(const struct credential_set *s, struct sv value)
 	return false;
 }
 
-static bool is_blank_pair(const struct credential_set *s, struct sv query,
-			  struct sv key)
-{
-	for (size_t i = 0; i < s->n; i++)
-		if (query_carries(query, key, &s->v[i]))
-			return true;
-	return false;
-}
-
-/* Keys that are for credentials alone. */
-static bool query_has_credential(const struct credential_set *s,
-				 struct sv query,
-				 const struct credential_use *use)
-{
-	static const struct sv keys[] = {
-		SV("access_token"), SV("api_key"), SV("apikey"), SV("api-key"),
-		SV("auth_token"), SV("job_token"), SV("oauth_token"),
-		SV("private_token"),
-	};
-
-	for (size_t i = 0; i < countof(keys); i++)
-		if (!is_query_edited(use, keys[i]) &&
-		    query_may_have_key(query, keys[i]) &&
-		    !is_blank_pair(s, query, keys[i]))
-			return true;
-	return false;
-}
-
 static bool is_key_usurped(const struct secret_rule *rule, struct sv query,
 			   const struct credential_use *use)
 {
-	return rule->form == SECRET_QUERY && !is_query_edited(use, rule->key) &&
-	       query_may_have_key(query, rule->key);
+	return rule->form == SECRET_QUERY &&
+	       !credential_query_is_edited(use, rule->key) &&
+	       credential_query_may_have(query, rule->key);
 }
 
 static bool is_field_usurped(const struct credential_set *s,
@@ -289,7 +219,7 @@ static void find_usurped(const struct credential_set *s,
 			use->usurped = c;
 	}
 	/* Whichever secret it is that is for this request. */
-	if (last && r->query.n && query_has_credential(s, r->query, use))
+	if (last && r->query.n && credential_query_has_other(s, r->query, use))
 		use->usurped = last;
 }
 
@@ -329,19 +259,6 @@ static const struct credential *find_stray(const struct credential_set *s,
 	return NULL;
 }
 
-/* Is the pair the one that an edit will replace? */
-static bool is_edited_pair(const struct credential_use *use, struct sv pair)
-{
-	size_t at = sv_find(pair, '=');
-
-	for (size_t i = 0; i < use->n; i++)
-		if (use->edits[i].form == EDIT_QUERY &&
-		    sv_eq(sv_head(pair, at), use->edits[i].field) &&
-		    sv_eq(sv_from(pair, at + 1), use->edits[i].placeholder))
-			return true;
-	return false;
-}
-
 static const struct credential *find_stray_pair(const struct credential_set *s,
 						struct sv query,
 						const struct credential_use *use)
@@ -351,7 +268,7 @@ static const struct credential *find_stray_pair(const struct credential_set *s,
 	while (query.n && !found) {
 		struct sv pair = sv_cut(&query, '&');
 
-		if (!is_edited_pair(use, pair))
+		if (!credential_query_is_edited_pair(use, pair))
 			found = find_stray(s, pair);
 	}
 	return found;

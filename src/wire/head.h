@@ -39,6 +39,11 @@ struct edit {
 	uint32_t secret;	/* its number */
 };
 
+static inline bool edit_is_of_query(const struct edit *edit)
+{
+	return edit->form == EDIT_QUERY || edit->form == EDIT_ADD_QUERY;
+}
+
 void head_put_edit(struct buf *b, const struct edit *edit);
 /* At most EDITS_MAX; views into bytes. */
 must_check int head_get_edits(struct sv bytes, struct edit ret[EDITS_MAX],
