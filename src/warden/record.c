@@ -18,17 +18,11 @@ static void put_bounded(struct json *j, const char *key, struct sv v)
 		json_put_u64(j, "cut_from_bytes", v.n);
 }
 
-static struct json *begin(struct warden *w, const char *event)
+/* All that is written here was decided. */
+static struct trail *decided(struct warden *w)
 {
 	w->trail->worth_syncing = true;
-	return trail_begin(w->trail, event);
-}
-
-/* How something ended, for which there is always room. */
-static struct json *begin_last(struct warden *w, const char *event)
-{
-	w->trail->worth_syncing = true;
-	return trail_begin_last(w->trail, event);
+	return w->trail;
 }
 
 static void put_url(struct json *j, const struct msg_REQUEST *m)
@@ -72,7 +66,7 @@ int record_request(struct warden *w, const struct msg_REQUEST *m,
 		   const struct answer *answer,
 		   const struct credential_use *use, struct err *e)
 {
-	struct json *j = begin(w, "request");
+	struct json *j = trail_begin(decided(w), "request");
 
 	json_put_u64(j, "conn", m->conn);
 	json_put_u64(j, "id", m->id);
@@ -96,7 +90,7 @@ int record_request(struct warden *w, const struct msg_REQUEST *m,
 int record_relay(struct warden *w, const struct msg_OPEN *m,
 		 const struct relay_answer *answer, struct err *e)
 {
-	struct json *j = begin(w, "relay");
+	struct json *j = trail_begin(decided(w), "relay");
 
 	json_put_u64(j, "conn", m->conn);
 	json_put_u64(j, "id", m->id);
@@ -117,7 +111,7 @@ int record_relay(struct warden *w, const struct msg_OPEN *m,
 int record_refused(struct warden *w, const struct msg_REFUSED *m,
 		   struct err *e)
 {
-	struct json *j = begin(w, "refused");
+	struct json *j = trail_begin(decided(w), "refused");
 
 	json_put_u64(j, "conn", m->conn);
 	json_put_str(j, "verdict", "deny");
@@ -130,7 +124,7 @@ int record_refused(struct warden *w, const struct msg_REFUSED *m,
 int record_guard(struct warden *w, struct sv path, struct sv rule,
 		 struct err *e)
 {
-	struct json *j = begin(w, "guard");
+	struct json *j = trail_begin(decided(w), "guard");
 
 	json_put_str(j, "verdict", "deny");
 	put_bounded(j, "path", path);
@@ -141,7 +135,7 @@ int record_guard(struct warden *w, struct sv path, struct sv rule,
 
 int record_made(struct warden *w, struct sv path, struct err *e)
 {
-	struct json *j = begin(w, "made");
+	struct json *j = trail_begin(decided(w), "made");
 
 	put_bounded(j, "path", path);
 	return trail_commit(w->trail, e);
@@ -150,7 +144,7 @@ int record_made(struct warden *w, struct sv path, struct err *e)
 int record_appeared(struct warden *w, struct sv path, struct sv rule,
 		    bool read_only, struct err *e)
 {
-	struct json *j = begin(w, "appeared");
+	struct json *j = trail_begin(decided(w), "appeared");
 
 	put_bounded(j, "path", path);
 	json_put_str(j, "now", read_only ? "read-only" : "hidden");
@@ -160,7 +154,7 @@ int record_appeared(struct warden *w, struct sv path, struct sv rule,
 
 int record_left(struct warden *w, int count, struct sv paths, struct err *e)
 {
-	struct json *j = begin_last(w, "left");
+	struct json *j = trail_begin_last(decided(w), "left");
 
 	json_key(j, "count");
 	json_i64(j, count);
@@ -179,7 +173,7 @@ int record_left(struct warden *w, int count, struct sv paths, struct err *e)
 int record_published(struct warden *w, uint16_t port, struct sv from,
 		     struct err *e)
 {
-	struct json *j = begin(w, "publish");
+	struct json *j = trail_begin(decided(w), "publish");
 
 	json_put_u64(j, "port", port);
 	json_put_sv(j, "address", from);
@@ -189,7 +183,7 @@ int record_published(struct warden *w, uint16_t port, struct sv from,
 int record_violation(struct warden *w, const struct violation *v,
 		     struct err *e)
 {
-	struct json *j = begin(w, "violation");
+	struct json *j = trail_begin(decided(w), "violation");
 
 	json_put_u64(j, "conn", v->conn);
 	json_put_u64(j, "id", v->id);
@@ -205,7 +199,7 @@ int record_violation(struct warden *w, const struct violation *v,
 int record_connected(struct warden *w, const struct msg_CONNECTED *m,
 		     struct err *e)
 {
-	struct json *j = begin(w, "connect");
+	struct json *j = trail_begin(decided(w), "connect");
 
 	json_put_u64(j, "conn", m->conn);
 	json_put_u64(j, "id", m->id);
@@ -222,7 +216,7 @@ int record_connected(struct warden *w, const struct msg_CONNECTED *m,
 
 int record_done(struct warden *w, const struct msg_DONE *m, struct err *e)
 {
-	struct json *j = begin_last(w, "response");
+	struct json *j = trail_begin_last(decided(w), "response");
 
 	json_put_u64(j, "conn", m->conn);
 	json_put_u64(j, "id", m->id);
@@ -239,7 +233,7 @@ int record_done(struct warden *w, const struct msg_DONE *m, struct err *e)
 int record_fault(struct warden *w, const char *who, struct sv text,
 		 struct err *e)
 {
-	struct json *j = begin_last(w, "fault");
+	struct json *j = trail_begin_last(decided(w), "fault");
 
 	json_put_str(j, "process", who);
 	put_bounded(j, "reason", text);
