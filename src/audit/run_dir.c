@@ -187,16 +187,21 @@ void run_prepare(void)
 
 int run_new_id(char ret_id[RUN_ID_MAX], struct err *e)
 {
-	struct utc now = utc_of(time(NULL));
-	uint8_t noise[5];
+	struct timespec now;
+	struct utc t;
+	uint16_t noise;
 	int n;
 
-	if (getrandom(noise, sizeof noise, 0) != sizeof noise)
+	if (clock_gettime(CLOCK_REALTIME, &now) < 0)
+		return err_sys(e, "read the clock");
+	if (getrandom(&noise, sizeof noise, 0) != sizeof noise)
 		return err_sys(e, "getrandom");
+	t = utc_of(now.tv_sec);
 	n = snprintf(ret_id, RUN_ID_MAX,
-		     "%04u%02u%02u-%02u%02u%02u-%02x%02x%02x%02x%02x", now.year,
-		     now.month, now.day, now.hour, now.minute, now.second,
-		     noise[0], noise[1], noise[2], noise[3], noise[4]);
+		     "%04u%02u%02u-%02u%02u%02u-%07x%03x", t.year, t.month,
+		     t.day, t.hour, t.minute, t.second,
+		     (unsigned)(((uint64_t)now.tv_nsec << 28) / 1000000000),
+		     noise & 0xfffU);
 	if (n < 0 || n >= RUN_ID_MAX)
 		return err_kind(e, ERR_BUG, "the name of the run");
 	return 0;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Where runs are kept: $XDG_STATE_HOME/stockade/runs/ID.jsonl, by default below
- * ~/.local/state.  An ID is the start's UTC time, so that names sort by age, and
- * 40 random bits, for hosts that start thousands in a second:
- * 20261129-163000-4f2a9c01b7.
+ * ~/.local/state.  An ID is the start's UTC time, so that names sort by age: the
+ * second, then seven hexadecimal digits of what is below it (4 ns), and three
+ * that are random, for those that start at once: 20261129-163000-4f2a9c01b7.
  */
 #ifndef AUDIT_RUN_DIR_H
 #define AUDIT_RUN_DIR_H
