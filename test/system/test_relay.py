@@ -12,7 +12,6 @@ import ssl
 import struct
 import subprocess
 import threading
-import time
 
 import pytest
 
@@ -236,17 +235,18 @@ with dial("public.test", {origin.port}) as s:
 
 def test_the_last_bytes_of_who_has_closed_arrive(stockade, peer):
     """The origin ends first, and reads when the client is gone already."""
-    whole = threading.Event()
+    gone, whole = threading.Event(), threading.Event()
 
     def serve(s, heard):
         if len(ends.seen) > 1:
+            gone.set()
             whole.wait(10)
             s.sendall(b"k")
             return
         s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65536)
         s.sendall(b"x")
         s.shutdown(socket.SHUT_WR)
-        time.sleep(0.5)
+        gone.wait(5)
         to_the_end(s, heard)
         whole.set()
 
