@@ -40,14 +40,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (size > INPUT_MAX)
 		return 0;
-	if (placeholder_find(in, out))
+	if (placeholder_find(in, out)) {
 		MUST(placeholder_is(sv_of(out, sizeof(out))));
+		MUST(placeholder_is_in(in, sv_of(out, sizeof(out))));
+	}
 	MUST(scan(in, step) == scan(in, in.n + 1));
 	placeholder_make(random, text);
 	buf_put(&body, sv_head(in, at));
 	buf_put(&body, sv_of(text, sizeof(text)));
 	buf_put(&body, sv_from(in, at));
 	MUST(placeholder_find(buf_sv(&body), out));
+	MUST(placeholder_is_in(buf_sv(&body), sv_of(text, sizeof(text))));
 	MUST(scan(buf_sv(&body), step));
 	return 0;
 }

@@ -166,6 +166,10 @@ static void put_violation(struct buf *b, const json_t *record)
 	put_text(b, record, "secret");
 	buf_puts(b, " in the ");
 	put_text(b, record, "where");
+	if (*log_line_text(record, "name")) {
+		buf_putc(b, ' ');
+		put_text(b, record, "name");
+	}
 	buf_puts(b, " of a request to ");
 	put_text(b, record, "host");
 }

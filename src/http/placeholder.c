@@ -85,7 +85,8 @@ static size_t base64_at(struct sv in, unsigned alignment,
 	if (in.n < end - start)
 		return 0;
 	memcpy(out, PLACEHOLDER_PREFIX, PREFIX_SIZE);
-	for (size_t i = PREFIX_SIZE; i < PLACEHOLDER_SIZE; i++) {
+	/* The prefix's last bits share a digit with what follows. */
+	for (size_t i = PREFIX_SIZE - 1; i < PLACEHOLDER_SIZE; i++) {
 		size_t bit = 8 * (alignment + i) - 6 * start;
 		int high = base64_digit(in.p[bit / 6]);
 		int low = base64_digit(in.p[bit / 6 + 1]);
@@ -93,7 +94,8 @@ static size_t base64_at(struct sv in, unsigned alignment,
 		if (high < 0 || low < 0)
 			return 0;
 		out[i] = (char)((high << 6 | low) >> (4 - bit % 6) & 0xff);
-		if (!is_lower_hex(out[i]))
+		if (i < PREFIX_SIZE ? out[i] != PLACEHOLDER_PREFIX[i] :
+				      !is_lower_hex(out[i]))
 			return 0;
 	}
 	return end - start;
@@ -145,6 +147,25 @@ bool placeholder_find(struct sv text, char out[PLACEHOLDER_SIZE])
 			return true;
 	}
 	return find_plain(text, 0, out);
+}
+
+bool placeholder_is_in(struct sv text, struct sv placeholder)
+{
+	char digits[4 * (PLACEHOLDER_SIZE + 2) / 3];
+	struct spelling form = spelling_of(placeholder);
+	size_t n;
+
+	/* As it is, then in base64 at the three alignments. */
+	for (unsigned k = 0; k < 4; k++) {
+		for (size_t i = 0; i < text.n; i++)
+			if (spelling_match(&form, sv_from(text, i), true,
+					   &n) == SPELLED_YES)
+				return true;
+		n = k < 3 ? spelling_base64(placeholder, k, digits) : 0;
+		form = spelling_of(sv_of(digits, n));
+		form.url64 = true;
+	}
+	return false;
 }
 
 bool placeholder_scan(struct placeholder_scan *s, struct sv piece,

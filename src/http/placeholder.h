@@ -29,6 +29,8 @@ bool placeholder_is(struct sv v);
  * base64 at any alignment.  out gets its plain form (no NUL).
  */
 bool placeholder_find(struct sv text, char out[PLACEHOLDER_SIZE]);
+/* The same of that one, whichever others there are. */
+bool placeholder_is_in(struct sv text, struct sv placeholder);
 
 /*
  * The same over a body that comes in pieces, for the raw form and base64 (what

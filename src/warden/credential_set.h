@@ -61,14 +61,22 @@ static inline struct sv credential_placeholder(const struct credential *c)
 	return sv_of(c->placeholder, sizeof c->placeholder);
 }
 
+/* A placeholder where it is not replaced: it stays one. */
+struct stray {
+	const struct credential *credential;	/* NULL: of another run */
+	const char *where;	/* "path", "query", or "field" */
+	struct sv name;		/* of the key or field */
+};
+
+enum { STRAYS_MAX = 8 };	/* that are told of one request */
+
 /* What a request does with credentials. */
 struct credential_use {
 	const struct credential *credentials[EDITS_MAX];
 	struct edit edits[EDITS_MAX];
 	size_t n;
-	/* A placeholder where it is not replaced: it stays one. */
-	const struct credential *strayed;
-	const char *where;	/* "query", "path", or "field" */
+	struct stray strays[STRAYS_MAX];
+	size_t n_strays;
 	/* The agent's own value where a secret is for who is asking. */
 	const struct credential *usurped;
 	bool too_many;		/* more than EDITS_MAX: must be refused */
@@ -79,6 +87,10 @@ void credential_set_use(const struct credential_set *s,
 			const struct question *q,
 			const struct http_request *r,
 			struct credential_use *ret);
+
+/* Is the value of that field replaced or added? */
+bool credential_use_is_edited(const struct credential_use *use,
+			      struct sv field);
 
 /* text with every value that came from the environment replaced. */
 void credential_set_redact(const struct credential_set *s, struct sv text,

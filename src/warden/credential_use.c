@@ -15,6 +15,7 @@
 #include "cur.h"
 #include "field.h"
 #include "own.h"
+#include "stray.h"
 
 enum { SCHEME_MAX = 16 };
 
@@ -101,7 +102,8 @@ static void add_edit(struct credential_use *use, const struct credential *c,
 	use->credentials[use->n++] = c;
 }
 
-static bool is_edited(const struct credential_use *use, struct sv field)
+bool credential_use_is_edited(const struct credential_use *use,
+			      struct sv field)
 {
 	for (size_t i = 0; i < use->n; i++)
 		if (use->edits[i].form != EDIT_MASK &&
@@ -123,7 +125,7 @@ static void swap_field(const struct credential *c, struct sv field,
 		       const struct http_request *r, struct credential_use *use)
 {
 	struct sv value = http_field_get(&r->fields, field);
-	enum edit_form form = value.p && !is_edited(use, field) ?
+	enum edit_form form = value.p && !credential_use_is_edited(use, field) ?
 			      form_of(c, value) : 0;
 
 	if (form)
@@ -162,7 +164,7 @@ static void add(const struct credential_set *s, const struct question *q,
 			if (!credential_query_is_edited(use, place) &&
 			    !credential_query_may_have(r->query, place))
 				add_edit(use, c, EDIT_ADD_QUERY);
-		} else if (!is_edited(use, place)) {
+		} else if (!credential_use_is_edited(use, place)) {
 			add_edit(use, c, c->rule->form == SECRET_BASIC ?
 						 EDIT_ADD_BASIC : EDIT_ADD);
 		}
@@ -191,7 +193,7 @@ static bool is_field_usurped(const struct credential_set *s,
 			     const struct http_field *f,
 			     const struct credential_use *use)
 {
-	if (is_edited(use, f->name))
+	if (credential_use_is_edited(use, f->name))
 		return false;
 	return (rule->form != SECRET_QUERY &&
 		field_is_alias(f->name, owned_place(rule))) ||
@@ -246,58 +248,6 @@ static void mask(const struct credential_set *s, const struct question *q,
 	}
 }
 
-static const struct credential *find_stray(const struct credential_set *s,
-					   struct sv text)
-{
-	char found[PLACEHOLDER_SIZE];
-
-	if (!placeholder_find(text, found))
-		return NULL;
-	for (size_t i = 0; i < s->n; i++)
-		if (memcmp(found, s->v[i].placeholder, sizeof found) == 0)
-			return &s->v[i];
-	return NULL;
-}
-
-static const struct credential *find_stray_pair(const struct credential_set *s,
-						struct sv query,
-						const struct credential_use *use)
-{
-	const struct credential *found = NULL;
-
-	while (query.n && !found) {
-		struct sv pair = sv_cut(&query, '&');
-
-		if (!credential_query_is_edited_pair(use, pair))
-			found = find_stray(s, pair);
-	}
-	return found;
-}
-
-static void find_strays(const struct credential_set *s,
-			const struct http_request *r,
-			struct credential_use *use)
-{
-	use->where = "path";
-	use->strayed = find_stray(s, r->path);
-	if (use->strayed)
-		return;
-	use->where = "query";
-	use->strayed = find_stray_pair(s, r->query, use);
-	if (use->strayed)
-		return;
-	for (size_t i = 0; i < r->fields.n; i++) {
-		const struct http_field *f = &r->fields.v[i];
-
-		if (is_edited(use, f->name))
-			continue;
-		use->strayed = find_stray(s, f->value);
-		use->where = "field";
-		if (use->strayed)
-			return;
-	}
-}
-
 void credential_set_use(const struct credential_set *s,
 			const struct question *q,
 			const struct http_request *r,
@@ -312,7 +262,7 @@ void credential_set_use(const struct credential_set *s,
 		find_usurped(s, q, r, ret);
 		mask(s, q, ret);
 	}
-	find_strays(s, r, ret);
+	stray_find(s, r, ret);
 }
 
 void credential_set_redact(const struct credential_set *s, struct sv text,

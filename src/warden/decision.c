@@ -76,11 +76,12 @@ static int decide(struct warden *w, struct conn *c,
 	if (match_request(w->policy, &q, a, &answer, e) < 0)
 		return -1;
 	credential_set_use(&w->credentials, &q, r, &use);
-	if (use.strayed) {
+	for (size_t i = 0; i < use.n_strays; i++) {
 		const struct violation v = {
 			.conn = m->conn, .id = m->id,
-			.credential = use.strayed,
-			.where = sv_str(use.where), .host = m->host,
+			.credential = use.strays[i].credential,
+			.where = sv_str(use.strays[i].where),
+			.name = use.strays[i].name, .host = m->host,
 		};
 
 		w->violations++;

@@ -190,6 +190,8 @@ int record_violation(struct warden *w, const struct violation *v,
 	json_put_sv(j, "secret",
 		    v->credential ? v->credential->rule->name : SV("?"));
 	put_bounded(j, "where", v->where);
+	if (v->name.n)
+		put_bounded(j, "name", v->name);
 	put_bounded(j, "host", v->host);
 	json_put_str(j, "reason", "a placeholder was sent where it is never "
 				  "replaced; the value did not leave");

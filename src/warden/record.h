@@ -35,7 +35,9 @@ must_check int record_published(struct warden *w, uint16_t port,
 struct violation {
 	uint32_t conn, id;
 	const struct credential *credential;	/* NULL: of another run */
-	struct sv where, host;
+	struct sv where;
+	struct sv name;		/* of the field or key, if it was in one */
+	struct sv host;
 };
 must_check int record_violation(struct warden *w, const struct violation *v,
 				struct err *e);

@@ -50,7 +50,38 @@ def test_a_placeholder_elsewhere_is_a_violation_on_record(stockade, net,
                                                           other):
     stockade.sh(f"curl -sS {BEARER} https://other.test/x",
                 policy=net + ALLOW + SECRET, env=ENV)
-    assert "violation" in stockade.call("log", "--json").out.lower()
+    violation, = [r for r in stockade.log() if r["event"] == "violation"]
+    assert (violation["where"], violation["name"], violation["host"]) == \
+        ("field", "authorization", "other.test")
+
+
+def test_two_secrets_and_two_hosts(stockade, net, api, other):
+    """Of the four combinations two are swapped; the others are on record, each with
+    its place, and so is every other place of one request."""
+    two = (net + ALLOW + "secret ONE from env for api.test as bearer\n"
+           "secret TWO from env for other.test as header x-key\n")
+    values = {"ONE": "value-number-one", "TWO": "value-number-two"}
+    stockade.sh("""
+        for host in api.test other.test; do
+            curl -sS -H "Authorization: Bearer $ONE" \
+                -o /dev/null https://$host/1
+            curl -sS -H "X-Key: $TWO" -o /dev/null https://$host/2
+        done
+        curl -sS -H "X-A: $ONE" -H "X-B: $TWO.$ONE" -b "c=$TWO" \
+            -o /dev/null "https://api.test/p$ONE?q=$TWO"
+    """, policy=two, env=values).ok()
+    assert [[bool(origin.saw(value)) for value in values.values()]
+            for origin in (api, other)] == [[True, False], [False, True]]
+    assert sorted((r["secret"], r["host"], r["where"], r.get("name"))
+                  for r in stockade.log() if r["event"] == "violation") == [
+        ("ONE", "api.test", "field", "x-a"),
+        ("ONE", "api.test", "field", "x-b"),
+        ("ONE", "api.test", "path", None),
+        ("ONE", "other.test", "field", "authorization"),
+        ("TWO", "api.test", "field", "cookie"),
+        ("TWO", "api.test", "field", "x-b"),
+        ("TWO", "api.test", "field", "x-key"),
+        ("TWO", "api.test", "query", "q")]
 
 
 def holds(pid, value):

@@ -5,6 +5,7 @@
 #include "base64.h"
 #include "credential_set.h"
 #include "cur.h"
+#include "own.h"
 #include "tap.h"
 
 static struct secret_scope scope = { .host = { "api.test", 8 },
@@ -81,7 +82,7 @@ static void test_use_placeholder_in_its_place_is_swapped(void)
 	use(SV("authorization"), buf_sv(&value), "api.test", "/v1/x", true, &u);
 	CHECK_INT(u.n, 1);
 	CHECK_INT(u.edits[0].form, EDIT_REPLACE);
-	CHECK(!u.strayed && !u.usurped);
+	CHECK(!u.n_strays && !u.usurped);
 }
 
 static void test_use_placeholder_anywhere_else_is_a_stray(void)
@@ -102,7 +103,8 @@ static void test_use_placeholder_anywhere_else_is_a_stray(void)
 		use(sv_str(rows[i].field), buf_sv(&value), rows[i].host,
 		    rows[i].path, rows[i].tls, &u);
 		CHECK_INT(swaps(&u), 0);
-		CHECK(u.strayed == &set.v[0]);
+		CHECK_INT(u.n_strays, 1);
+		CHECK(u.strays[0].credential == &set.v[0]);
 	}
 }
 
@@ -114,10 +116,55 @@ static void test_use_placeholder_in_path_or_query_is_a_stray(void)
 	set_up(SECRET_BEARER, false);
 	bearer_with(SV("/v1/"), &path);
 	use(SV(""), SV(""), "api.test", buf_cstr(&path), true, &u);
-	CHECK(u.strayed == &set.v[0]);
-	CHECK_SV(sv_str(u.where), "path");
+	CHECK_INT(u.n_strays, 1);
+	CHECK(u.strays[0].credential == &set.v[0]);
+	CHECK_SV(sv_str(u.strays[0].where), "path");
 	use(SV(""), SV(""), "api.test", "/v1/x", true, &u);
-	CHECK(!u.strayed);
+	CHECK(!u.n_strays);
+}
+
+static void check_stray(const struct stray *s, const struct credential *c,
+			const char *where, const char *name)
+{
+	CHECK(s->credential == c);
+	CHECK_SV(sv_str(s->where), where);
+	CHECK_SV(s->name, name);
+}
+
+static void test_use_tells_every_place_of_a_placeholder(void)
+{
+	static const struct sv other = SV(
+		"stockade_placeholder_00000000000000000000000000000000");
+	struct http_field fields[12] = {
+		{ SV("authorization"), mark() }, { SV("x-one"), other },
+	};
+	struct http_request r = {
+		.scheme = HTTP_TLS, .host = SV("api.test"), .port = 443,
+		.method = SV("GET"), .path = mark(), .has_query = true,
+		.query = SV("a=1"), .fields = { fields, countof(fields) },
+	};
+	struct question q = { .tls = true, .method = r.method, .host = r.host,
+			      .path = r.path, .port = r.port };
+	auto_buf struct buf query = buf_new(200);
+	struct credential_use u;
+
+	set_up(SECRET_BEARER, false);
+	for (size_t i = 2; i < countof(fields); i++)
+		fields[i] = (struct http_field){ SV("x-many"), mark() };
+	fields[0].value = r.path = mark();
+	bearer_with(SV("a=1&b="), &query);
+	r.query = buf_sv(&query);
+	credential_set_use(&set, &q, &r, &u);
+	CHECK_INT(u.n_strays, STRAYS_MAX);
+	check_stray(&u.strays[0], &set.v[0], "path", "");
+	check_stray(&u.strays[1], &set.v[0], "query", "b");
+	check_stray(&u.strays[2], &set.v[0], "field", "authorization");
+	check_stray(&u.strays[3], NULL, "field", "x-one");
+	check_stray(&u.strays[4], &set.v[0], "field", "x-many");
+	fields[1].name = mark();
+	credential_set_use(&set, &q, &r, &u);
+	CHECK(u.strays[3].credential == &set.v[0]);
+	CHECK(sv_eq(u.strays[3].name, mark()));
 }
 
 static void test_use_own_value_in_the_secrets_field_is_usurped(void)
@@ -190,7 +237,7 @@ static void test_use_own_value_beside_the_secrets_is_usurped(void)
 	CHECK(!u.usurped);
 	/* Some clients send one key in two fields. */
 	use(SV("x-api-key"), mark(), "api.test", "/v1/x", true, &u);
-	CHECK(!u.usurped && u.strayed && swaps(&u) == 0);
+	CHECK(!u.usurped && u.n_strays == 1 && swaps(&u) == 0);
 }
 
 static void test_use_add_replaces_and_fills(void)
@@ -234,7 +281,7 @@ static void test_use_basic_wants_the_rules_user(void)
 	CHECK_INT(u.edits[0].form, EDIT_BASIC);
 	use(SV("authorization"), buf_sv(&bad), "api.test", "/v1/x", true, &u);
 	CHECK_INT(swaps(&u), 0);
-	CHECK(u.usurped && u.strayed);
+	CHECK(u.usurped && u.n_strays == 1);
 }
 
 static void test_use_masks_wherever_the_origin_knows_the_value(void)
@@ -254,7 +301,7 @@ static void test_use_masks_wherever_the_origin_knows_the_value(void)
 		    &u);
 		CHECK_INT(u.n, rows[i].masked);
 		CHECK_INT(swaps(&u), 0);
-		CHECK(!u.strayed && !u.usurped && !u.too_many);
+		CHECK(!u.n_strays && !u.usurped && !u.too_many);
 	}
 }
 
@@ -320,12 +367,12 @@ static void test_use_query_of_the_rules_key(void)
 		use_query(rows[i].query, SV(""), SV(""), &u);
 		if (swaps(&u) != rows[i].swapped ||
 		    (u.usurped != NULL) != rows[i].usurped ||
-		    (u.strayed != NULL) != rows[i].strayed)
+		    (u.n_strays == 1) != rows[i].strayed)
 			printf("# %s\n", rows[i].query);
 		CHECK_INT(swaps(&u), rows[i].swapped);
 		CHECK(!rows[i].swapped || u.edits[0].form == EDIT_QUERY);
 		CHECK((u.usurped != NULL) == rows[i].usurped);
-		CHECK((u.strayed != NULL) == rows[i].strayed);
+		CHECK((u.n_strays == 1) == rows[i].strayed);
 	}
 }
 
@@ -338,7 +385,7 @@ static void test_use_query_add_never_guesses(void)
 	CHECK_INT(swaps(&u), 1);
 	CHECK_INT(u.edits[0].form, EDIT_ADD_QUERY);
 	CHECK_SV(u.edits[0].field, "k");
-	CHECK(!u.usurped && !u.strayed);
+	CHECK(!u.usurped && !u.n_strays);
 	use_query("k=$", SV(""), SV(""), &u);
 	CHECK_INT(swaps(&u), 1);
 	CHECK_INT(u.edits[0].form, EDIT_QUERY);
@@ -383,7 +430,7 @@ static void test_use_cookie_stands_alone(void)
 		use(SV("cookie"), buf_sv(&value), "api.test", "/v1/x", true, &u);
 		CHECK_INT(swaps(&u), rows[i].swapped);
 		CHECK((u.usurped != NULL) == !rows[i].swapped);
-		CHECK((u.strayed != NULL) == !rows[i].swapped);
+		CHECK((u.n_strays == 1) == !rows[i].swapped);
 	}
 }
 
@@ -417,6 +464,7 @@ int main(void)
 	RUN(test_use_placeholder_in_its_place_is_swapped);
 	RUN(test_use_placeholder_anywhere_else_is_a_stray);
 	RUN(test_use_placeholder_in_path_or_query_is_a_stray);
+	RUN(test_use_tells_every_place_of_a_placeholder);
 	RUN(test_use_own_value_in_the_secrets_field_is_usurped);
 	RUN(test_use_own_value_beside_the_secrets_is_usurped);
 	RUN(test_use_add_replaces_and_fills);
