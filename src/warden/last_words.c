@@ -18,7 +18,11 @@
 #include "own.h"
 #include "warden.h"
 
-enum { LAST_WORDS_MS = 200, ROUNDS = 2 };
+enum {
+	LAST_WORDS_MS = 200,
+	ROUNDS = 2,
+	LATE_MAX = 256,		/* taken of a helper whose turn comes too late */
+};
 
 static uint64_t left_ms(uint64_t until_ms)
 {
@@ -40,6 +44,7 @@ static void ask(struct helper *h)
 
 static void hear(struct helper *h, uint64_t until_ms)
 {
+	unsigned late = 0;
 	uint64_t ms;
 
 	h->unanswered = 0;
@@ -50,10 +55,14 @@ static void hear(struct helper *h, uint64_t until_ms)
 				    .events = POLLIN };
 
 		ms = left_ms(until_ms);
+		if (ms == 0 && late++ == LATE_MAX)
+			break;
+		if (channel_take(&h->channel))
+			continue;
+		/* What was there already is heard, though the time is up. */
 		if (ms == 0)
 			break;
-		if (!channel_take(&h->channel))
-			(void)poll(&p, 1, (int)ms);
+		(void)poll(&p, 1, (int)ms);
 	}
 }
 
