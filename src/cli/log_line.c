@@ -159,6 +159,9 @@ static void put_response(struct buf *b, const json_t *record)
 	buf_printf(b, "%lld, %lld bytes", log_line_number(record, "status"),
 		   log_line_number(record, "received_bytes"));
 	put_member(b, "", record, "error");
+	if (log_line_number(record, "scrubbed"))
+		put_detail(b, "", "the origin sent a secret's value back: it "
+				  "was masked");
 }
 
 static void put_violation(struct buf *b, const json_t *record)

@@ -162,6 +162,11 @@ def test_an_echo_in_a_field_is_scrubbed(stockade, net, api):
         policy=net + ALLOW + SECRET, env=ENV).ok()
     assert "x-mirror" in result.out.lower()
     assert VALUE not in result.out
+    said = "the origin sent a secret's value back"
+    assert said in stockade.call("log").ok().out
+    stockade.sh(f"curl -sS {BEARER} https://api.test/x",
+                policy=net + ALLOW + SECRET, env=ENV).ok()
+    assert said not in stockade.call("log").ok().out
 
 
 def test_a_value_that_the_origin_kept_is_masked_later(stockade, net, api):
