@@ -2,8 +2,6 @@
 /* Dates: see utc.h. */
 #include "utc.h"
 
-#include <stdbool.h>
-
 enum { DAY = 24 * 60 * 60 };
 
 static bool is_leap(unsigned year)
@@ -39,4 +37,28 @@ struct utc utc_of(int64_t seconds)
 		days -= days_of(t.year, t.month);
 	t.day = (unsigned)days + 1;
 	return t;
+}
+
+/* Days before the 1st of January of that year, from the year 0 on. */
+static int64_t days_before(unsigned year)
+{
+	unsigned past = year ? year - 1 : 0;
+
+	return year ? 366 + 365 * (int64_t)past + past / 4 - past / 100 +
+			      past / 400 : 0;
+}
+
+bool utc_to_seconds(const struct utc *t, int64_t *ret)
+{
+	int64_t days;
+
+	if (t->month < 1 || t->month > 12 || t->day < 1 ||
+	    t->day > days_of(t->year, t->month) || t->hour > 23 ||
+	    t->minute > 59 || t->second > 59)
+		return false;
+	days = days_before(t->year) - days_before(1970) + t->day - 1;
+	for (unsigned month = 1; month < t->month; month++)
+		days += days_of(t->year, month);
+	*ret = days * DAY + t->hour * 3600 + t->minute * 60 + t->second;
+	return true;
 }

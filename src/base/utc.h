@@ -6,6 +6,7 @@
 #ifndef BASE_UTC_H
 #define BASE_UTC_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct utc {
@@ -15,5 +16,8 @@ struct utc {
 
 /* Seconds since 1970; what lies before is 1970-01-01 00:00:00. */
 struct utc utc_of(int64_t seconds);
+/* The same back, also before 1970; false for what is no date.  A minute has 60
+ * seconds here. */
+bool utc_to_seconds(const struct utc *t, int64_t *ret);
 
 #endif

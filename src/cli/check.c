@@ -29,6 +29,7 @@
 #include "source.h"
 #include "statement.h"
 #include "system_tables.h"
+#include "text_form.h"
 
 enum { CHECK_ARENA_MAX = 16 << 20 };
 
@@ -41,6 +42,7 @@ struct verdict_line {
 	struct sv reason;
 	struct sv allow_with;
 	struct sv secrets;		/* names that would be put in */
+	struct sv bounded;		/* the same, with their bounds */
 	struct sv limits;		/* that it would count for */
 	bool is_websocket;
 	bool is_request;		/* it has the one form that follows */
@@ -176,15 +178,23 @@ static int judge_file(struct check *c, bool write, struct sv word,
 static void put_secrets(struct check *c, const struct question *q,
 			struct verdict_line *v)
 {
-	auto_buf struct buf b = buf_new(4096);
+	auto_buf struct buf b = buf_new(4096), bounded = buf_new(8192);
 
 	for (size_t i = 0; i < c->policy.secrets_n; i++) {
-		if (!match_secret(&c->policy.secrets[i], q))
+		const struct secret_rule *r = &c->policy.secrets[i];
+		bool is_bounded = r->times || r->until;
+
+		if (!match_secret(r, q))
 			continue;
 		buf_puts(&b, b.n ? " " : "");
-		buf_put(&b, c->policy.secrets[i].name);
+		buf_put(&b, r->name);
+		buf_printf(&bounded, "%s%.*s%s", bounded.n ? " " : "",
+			   SV_FMT(r->name), is_bounded ? " (" : "");
+		text_form_bounds(&bounded, r);
+		buf_puts(&bounded, is_bounded ? ")" : "");
 	}
 	v->secrets = arena_dup(&c->arena, buf_sv(&b));
+	v->bounded = arena_dup(&c->arena, buf_sv(&bounded));
 }
 
 /* What a run may use of these is not known here. */
@@ -342,7 +352,7 @@ static void print_line(struct buf *b, const struct check *c,
 	buf_put_visible(b, v->reason);
 	if (v->secrets.n) {
 		buf_puts(b, "\n     with the secret: ");
-		buf_put(b, v->secrets);
+		buf_put(b, v->bounded);
 	}
 	if (v->limits.n) {
 		buf_puts(b, "\n     within: ");
@@ -395,6 +405,8 @@ static void put_json(struct json *j, const struct check *c,
 		json_put_sv(j, "allow_with", v->allow_with);
 	if (v->secrets.n)
 		json_put_sv(j, "secrets", v->secrets);
+	if (v->bounded.n > v->secrets.n)
+		json_put_sv(j, "bounded", v->bounded);
 	if (v->limits.n)
 		json_put_sv(j, "limits", v->limits);
 	put_explained(j, c, v, first);

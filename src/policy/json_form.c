@@ -167,6 +167,18 @@ static void put_proxy(struct json *j, const struct proxy_rule *r)
 	close_statement(j, &r->origin);
 }
 
+static void put_bounds(struct json *j, const struct secret_rule *r)
+{
+	auto_buf struct buf until = buf_new(64);
+
+	if (r->times)
+		json_put_u64(j, "times", r->times);
+	if (!r->until)
+		return;
+	text_form_until(&until, r);
+	json_put_sv(j, "until", buf_sv(&until));
+}
+
 static void put_secret(struct json *j, const struct secret_rule *r)
 {
 	json_open(j, '{');
@@ -208,6 +220,7 @@ static void put_secret(struct json *j, const struct secret_rule *r)
 	}
 	if (r->add)
 		json_put_bool(j, "add", true);
+	put_bounds(j, r);
 	close_statement(j, &r->origin);
 }
 

@@ -263,12 +263,26 @@ static void add_scopes(struct entry *n)
 	add_word(n, buf_sv(&b));
 }
 
+static void add_times(struct entry *n)
+{
+	json_t *times = json_object_get(n->object, "times");
+	auto_buf struct buf b = buf_new(64);
+
+	if (!times)
+		return;
+	if (!n->failed && !json_is_integer(times))
+		(void)entry_error(n, "expected a number for", "times");
+	buf_printf(&b, "%lld", (long long)json_integer_value(times));
+	add_word(n, SV("times"));
+	add_word(n, buf_sv(&b));
+}
+
 static void read_secret(struct entry *n)
 {
 	static const char *const keys[] = {
 		"name", "optional", "from", "source", "key", "for", "as",
-		"user", "header", "prefix", "query", "cookie", "add", "origin",
-		NULL,
+		"user", "header", "prefix", "query", "cookie", "add", "times",
+		"until", "origin", NULL,
 	};
 	struct sv from, as;
 
@@ -291,6 +305,8 @@ static void read_secret(struct entry *n)
 	add_clause(n, "cookie", sv_eq(as, SV("cookie")), NULL);
 	if (flag_of(n, "add"))
 		add_word(n, SV("add"));
+	add_times(n);
+	add_clause(n, "until", true, "until");
 }
 
 static void read_proxy(struct entry *n)

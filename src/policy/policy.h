@@ -92,6 +92,11 @@ enum secret_source { SECRET_ENV, SECRET_FILE, SECRET_COMMAND };
 enum secret_form { SECRET_BEARER, SECRET_BASIC, SECRET_HEADER, SECRET_QUERY,
 		   SECRET_COOKIE };
 
+/* `until`: a moment, in seconds since 1970, or milliseconds from the start of the
+ * run. */
+enum secret_until { UNTIL_EVER = 0, UNTIL_MOMENT, UNTIL_AFTER };
+#define SECRET_TIMES_MOST UINT64_C(1000000000)
+
 struct secret_scope {
 	struct sv host;		/* a name, never a wildcard */
 	uint16_t port;		/* 0: 443 */
@@ -114,6 +119,9 @@ struct secret_rule {
 	struct sv prefix;	/* `header NAME prefix P`, may be empty; `cookie`:
 				   the name and "=" */
 	bool add;		/* also where the agent sends none */
+	uint64_t times;		/* requests of a run; 0: any number */
+	enum secret_until until;
+	uint64_t end;		/* unless UNTIL_EVER */
 	struct origin origin;
 	struct sv text;
 };

@@ -2,7 +2,11 @@
 /* The canonical text of a policy: see text_form.h. */
 #include "text_form.h"
 
+#include <inttypes.h>
+
+#include "amount.h"
 #include "filepath.h"
+#include "moment.h"
 #include "own.h"
 #include "statement.h"
 
@@ -281,6 +285,24 @@ static void put_form(struct buf *b, const struct secret_rule *r)
 	}
 }
 
+void text_form_until(struct buf *b, const struct secret_rule *r)
+{
+	if (r->until == UNTIL_MOMENT)
+		moment_put(b, r->end);
+	else
+		amount_put(b, UNIT_TIME, r->end);
+}
+
+void text_form_bounds(struct buf *b, const struct secret_rule *r)
+{
+	if (r->times)
+		buf_printf(b, "times %" PRIu64, r->times);
+	if (r->until) {
+		buf_puts(b, r->times ? " until " : "until ");
+		text_form_until(b, r);
+	}
+}
+
 int text_form_secret(struct secret_rule *r, struct arena *a)
 {
 	auto_buf struct buf b = buf_new(TEXT_MAX);
@@ -302,6 +324,8 @@ int text_form_secret(struct secret_rule *r, struct arena *a)
 	buf_puts(&b, " as ");
 	put_form(&b, r);
 	buf_puts(&b, r->add ? " add" : "");
+	buf_puts(&b, r->times || r->until ? " " : "");
+	text_form_bounds(&b, r);
 	b.full |= scopes.full;
 	return keep(&b, a, &r->text);
 }

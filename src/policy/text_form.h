@@ -29,6 +29,10 @@ void text_form_word(struct buf *b, struct sv v);
 void text_form_target(struct buf *b, struct sv host, uint16_t port,
 		      struct sv path);
 
+/* "times N until TIME", what of it there is; and the TIME alone, which must be. */
+void text_form_bounds(struct buf *b, const struct secret_rule *r);
+void text_form_until(struct buf *b, const struct secret_rule *r);
+
 /* The words of the language for these. */
 struct sv text_form_grant_word(enum grant_kind kind);
 struct sv text_form_workspace_word(enum workspace said);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * secret NAME from SOURCE for HOST[,HOST...] as FORM [add]
+ * secret NAME from SOURCE for HOST[,HOST...] as FORM [add] [times N] [until TIME]
  *
  * The clauses come in this order only, so that every such line reads the same.
  */
+#include "amount.h"
 #include "filepath.h"
+#include "moment.h"
 #include "own.h"
 #include "text_form.h"
 #include "urlpattern.h"
@@ -299,6 +301,50 @@ static int parse_form(struct clause *c, struct secret_rule *r, struct err *e)
 	return 0;
 }
 
+static int parse_times(struct clause *c, struct secret_rule *r, struct err *e)
+{
+	const struct word *w = next(c, "the number of requests", e);
+
+	if (!w)
+		return -1;
+	if (!amount_parse(w->text, UNIT_COUNT, &r->times) || r->times < 1 ||
+	    r->times > SECRET_TIMES_MOST)
+		return statement_error(c->s, w, e,
+			"expected a number of requests from 1 to 1000000000, "
+			"found \"%.*s\"", WORD_FMT(w->text));
+	return 0;
+}
+
+/* No text is both: a moment has `-` behind the year, a duration a letter. */
+static int parse_until(struct clause *c, struct secret_rule *r, struct err *e)
+{
+	const struct word *w = next(c, "the time", e);
+
+	if (!w)
+		return -1;
+	if (moment_parse(w->text, &r->end)) {
+		r->until = UNTIL_MOMENT;
+		return 0;
+	}
+	r->until = UNTIL_AFTER;
+	if (!amount_parse(w->text, UNIT_TIME, &r->end) || r->end < 1 ||
+	    r->end > 366 * DAY_MS)
+		return statement_error(c->s, w, e,
+			"expected a duration as 30m, or a date and time with "
+			"its zone as 2026-12-31T18:00:00Z or "
+			"2026-12-31T18:00:00+01:00, found \"%.*s\"",
+			WORD_FMT(w->text));
+	return 0;
+}
+
+static int parse_bounds(struct clause *c, struct secret_rule *r,
+			struct err *e)
+{
+	if (accept(c, SV("times")) && parse_times(c, r, e) < 0)
+		return -1;
+	return accept(c, SV("until")) ? parse_until(c, r, e) : 0;
+}
+
 int word_secret(const struct statement *s, struct policy *p, struct err *e)
 {
 	struct clause c = { .s = s, .p = p, .at = 1 };
@@ -317,11 +363,7 @@ int word_secret(const struct statement *s, struct policy *p, struct err *e)
 	    parse_scopes(&c, &r, e) < 0 || parse_form(&c, &r, e) < 0)
 		return -1;
 	r.add = accept(&c, SV("add"));
-	if (c.at < s->words_n &&
-	    (sv_eq(s->words[c.at].text, SV("times")) ||
-	     sv_eq(s->words[c.at].text, SV("until"))))
-		return words_refuse(s, &s->words[c.at], e);
-	if (statement_end(s, c.at, e) < 0)
+	if (parse_bounds(&c, &r, e) < 0 || statement_end(s, c.at, e) < 0)
 		return -1;
 	if (text_form_secret(&r, &p->arena) < 0)
 		return statement_full(s, e);

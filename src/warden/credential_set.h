@@ -20,11 +20,14 @@ struct credential {
 	int source_fd;		/* owned until vault has it; -1 */
 	pid_t command_pid;	/* of a `from command`; 0 */
 	bool absent;		/* optional, and its source is not there */
+	uint64_t used;		/* requests that were allowed with it */
+	bool has_ended;		/* its `until` has come */
 };
 
 struct credential_set {
 	struct credential *v;	/* owned */
 	size_t n;
+	uint64_t began_ms;	/* CLOCK_BOOTTIME, for `until` */
 	/* Of the proxy, which no request names: its number is n. */
 	struct credential login;
 	bool has_login;
@@ -91,6 +94,18 @@ void credential_set_use(const struct credential_set *s,
 /* Is the value of that field replaced or added? */
 bool credential_use_is_edited(const struct credential_use *use,
 			      struct sv field);
+
+/* No secret is for a time that is over. */
+must_check int credential_set_check(const struct credential_set *s,
+				    struct err *e);
+/* The run begins, from which durations are counted. */
+void credential_set_begin(struct credential_set *s);
+/* May the request carry what it would, now?  If not, why, appended. */
+bool credential_set_may(struct credential_set *s,
+			const struct credential_use *use, struct buf *ret_why);
+/* It was allowed. */
+void credential_set_count(struct credential_set *s,
+			  const struct credential_use *use);
 
 /* text with every value that came from the environment replaced. */
 void credential_set_redact(const struct credential_set *s, struct sv text,

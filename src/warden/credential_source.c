@@ -218,6 +218,8 @@ int credential_set_init(struct credential_set *s, const struct policy *p,
 	for (size_t i = 0; i < s->n; i++)
 		s->v[i] = (struct credential){ .rule = &p->secrets[i],
 					       .source_fd = -1 };
+	if (credential_set_check(s, e) < 0)
+		return -1;
 	for (size_t i = 0; i < s->n; i++)
 		if (draw_placeholder(&s->v[i], e) < 0 ||
 		    open_source(s, &s->v[i], e) < 0)

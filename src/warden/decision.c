@@ -64,6 +64,16 @@ static void deny_usurped(const struct credential *c, struct arena *a,
 	};
 }
 
+/* A bound of what the request would carry, of which nothing has left yet. */
+static void deny_bounded(struct warden *w, const struct credential_use *use,
+			 struct arena *a, struct answer *ret)
+{
+	auto_buf struct buf why = buf_new(1024);
+
+	if (!credential_set_may(&w->credentials, use, &why))
+		*ret = (struct answer){ .reason = arena_dup(a, buf_sv(&why)) };
+}
+
 static int decide(struct warden *w, struct conn *c,
 		  const struct msg_REQUEST *m, const struct http_request *r,
 		  struct arena *a, struct err *e)
@@ -94,6 +104,8 @@ static int decide(struct warden *w, struct conn *c,
 		answer = (struct answer){
 			.reason = SV("too many secrets are for this host"),
 		};
+	if (answer.verdict == VERDICT_ALLOW)
+		deny_bounded(w, &use, a, &answer);
 	/* Whoever asked is gone, and it would not be carried out. */
 	if (answer.verdict == VERDICT_ALLOW && w->over)
 		return 0;
@@ -106,6 +118,7 @@ static int decide(struct warden *w, struct conn *c,
 	if (answer.verdict != VERDICT_ALLOW)
 		return deny(w, m, 403, &answer, e);
 	w->allowed++;
+	credential_set_count(&w->credentials, &use);
 	if (record_request(w, m, &answer, &use, e) < 0)
 		return -1;
 	return exchange_begin(w, c, m, &use, e);

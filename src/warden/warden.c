@@ -211,6 +211,7 @@ static void dns_ready(struct watch *watch, uint32_t events)
 
 int warden_serve(struct warden *w, int listener_fd, int dns_fd, struct err *e)
 {
+	credential_set_begin(&w->credentials);
 	w->listener_fd = listener_fd;
 	w->dns_fd = dns_fd;
 	w->listener_watch.ready = listener_ready;

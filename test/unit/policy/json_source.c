@@ -14,11 +14,12 @@ static const char everything[] =
 	"deny * *.c.example.com\nallow * a.example.com\n"
 	"reach m.local:80 via [::1]:80\nroots? ca.pem\n"
 	"secret A1 from file k for a.example.com/v1,a.example.com:8443 "
-	"as header x-k prefix 'T ' add\n"
+	"as header x-k prefix 'T ' add times 3 until 90s\n"
 	"secret? A2 from command \"a b\" for a.example.com as basic u\n"
 	"secret A3 from env for a.example.com as bearer\n"
-	"secret A4 from env for a.example.com as query api_key\n"
-	"secret A5 from env for a.example.com as cookie sid add\n"
+	"secret A4 from env for a.example.com as query api_key "
+	"until 2030-01-02T03:04:05+01:00\n"
+	"secret A5 from env for a.example.com as cookie sid add times 1000000000\n"
 	"syscalls strict\nsyscalls? p.json\nsyscalls ./strict\ndebug on\n"
 	"device gpu\ndevice? /dev/snd/timer\npublish 3000 80\n"
 	"limit time 30m\n"
@@ -111,6 +112,15 @@ static const struct {
 	{ "{\"version\":1,\"secrets\":[{\"name\":\"A\",\"from\":\"env\","
 	  "\"for\":[{\"host\":\"*.example.com\"}],\"as\":\"bearer\"}]}",
 	  "never for a wildcard" },
+	{ "{\"version\":1,\"secrets\":[{\"name\":\"A\",\"from\":\"env\","
+	  "\"for\":[{\"host\":\"a.example.com\"}],\"as\":\"bearer\","
+	  "\"times\":\"3\"}]}", "expected a number for \"times\"" },
+	{ "{\"version\":1,\"secrets\":[{\"name\":\"A\",\"from\":\"env\","
+	  "\"for\":[{\"host\":\"a.example.com\"}],\"as\":\"bearer\","
+	  "\"times\":0}]}", "from 1 to 1000000000" },
+	{ "{\"version\":1,\"secrets\":[{\"name\":\"A\",\"from\":\"env\","
+	  "\"for\":[{\"host\":\"a.example.com\"}],\"as\":\"bearer\","
+	  "\"until\":30}]}", "expected a string for \"until\"" },
 	{ "{\"version\":1,\"limits\":[{\"word\":\"ask\",\"value\":\"1\"}]}",
 	  "cannot enforce" },
 };

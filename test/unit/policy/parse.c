@@ -388,8 +388,6 @@ static const struct {
 	  "expected letters" },
 	{ "secret A from env for a.example.com as cookie k prefix x",
 	  "nothing" },
-	{ "secret A from env for a.example.com as bearer times 3",
-	  "cannot enforce `times` yet" },
 	{ "secret A from env for a.example.com as header host",
 	  "cannot carry a secret" },
 	{ "secret A from env for a.example.com as basic a:b", "no colon" },
