@@ -13,7 +13,7 @@ _stockade() {
 	COMPREPLY=()
 	if [ "$COMP_CWORD" = 1 ]; then
 		mapfile -t COMPREPLY < <(compgen -W "run check policy trust log
-			runs caches diff apply discard doctor --help --version" -- "$cur")
+			runs caches diff apply discard secret doctor --help --version" -- "$cur")
 		return
 	fi
 	# Behind `--` stands another program's command line.
@@ -88,6 +88,10 @@ _stockade() {
 	diff) i="--patch --json $(_stockade_held)" ;;
 	apply) i="--guarded $(_stockade_held)" ;;
 	discard) i="$(_stockade_held)" ;;
+	secret)
+		i=
+		[ "$COMP_CWORD" = 2 ] && i=revoke
+		[ "$COMP_CWORD" = 4 ] && i=$(_stockade_asked) ;;
 	trust) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
 	*) return ;;
 	esac
@@ -104,6 +108,12 @@ _stockade_kept() {
 	local state=${XDG_STATE_HOME:-$HOME/.local/state}
 
 	(cd "$state/stockade/held" 2>/dev/null && printf '%s ' [A-Za-z]*)
+}
+
+_stockade_asked() {
+	local state=${XDG_STATE_HOME:-$HOME/.local/state}
+
+	(cd "$state/stockade/control" 2>/dev/null && printf '%s ' [0-9]*)
 }
 
 _stockade_runs() {

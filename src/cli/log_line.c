@@ -177,6 +177,11 @@ static void put_violation(struct buf *b, const json_t *record)
 	put_text(b, record, "host");
 }
 
+static void put_revoked(struct buf *b, const json_t *record)
+{
+	put_text(b, record, "secret");
+}
+
 static void put_publish(struct buf *b, const json_t *record)
 {
 	put_text(b, record, "address");
@@ -253,6 +258,7 @@ static const struct {
 	{ "relay", put_relay },
 	{ "response", put_response },
 	{ "violation", put_violation },
+	{ "revoked", put_revoked },
 	{ "publish", put_publish },
 	{ "made", put_made },
 	{ "guard", put_guard },

@@ -16,6 +16,7 @@
 #include "own.h"
 #include "policy_verbs.h"
 #include "run.h"
+#include "run_control.h"
 
 enum { STATUS_CANNOT = 125 };
 
@@ -45,6 +46,8 @@ static const struct verb verbs[] = {
 	{ "apply", apply_main, "[RUN|NAME] [--guarded] [-- PATH...]",
 	  "make them on the host, all or none" },
 	{ "discard", discard_main, "[RUN|NAME] [-- PATH...]", "forget them" },
+	{ "secret", secret_main, "revoke NAME [RUN]",
+	  "take a secret away from a run that is under way" },
 	{ "doctor", doctor_main, "[--json] [--syscalls [FLAGS]]",
 	  "what this kernel and this user allow; which system calls work inside" },
 };

@@ -252,11 +252,13 @@ int supervise(struct supervision *s, uint64_t limit_ms, struct err *e)
 	if (limit_ms)
 		loop_arm(s->loop, &s->limit, limit_ms);
 	run_sentry_begin(s->sentry);
+	run_control_begin(s->asked);
 	if (loop_run(s->loop, e) < 0)
 		return -1;
 	loop_disarm(s->loop, &s->limit);
 	loop_disarm(s->loop, &s->grace);
 	run_sentry_end(s->sentry);
+	run_control_close(s->asked);
 	loop_forget(s->loop, &s->control);
 	loop_forget(s->loop, &s->signals);
 	return s->timed_out ? STATUS_TIME_LIMIT : s->status;

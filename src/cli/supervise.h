@@ -7,6 +7,7 @@
 #include "launch.h"
 #include "leavings.h"
 #include "publish.h"
+#include "run_control.h"
 #include "run_sentry.h"
 #include "terminal.h"
 #include "warden.h"
@@ -19,6 +20,7 @@ struct supervision {
 	struct publish *publish;	/* NULL without one */
 	struct bounds *bounds;
 	struct run_sentry *sentry;
+	struct run_control *asked;
 	struct leavings *leavings;	/* what is left, to be told at the end */
 	int signal_fd;			/* owned */
 	struct watch signals, control;
@@ -34,7 +36,7 @@ enum { STATUS_TIME_LIMIT = 124 };
 /* Takes the signals that ask for an end, before anything is started. */
 must_check int supervise_signals(struct supervision *s, struct err *e);
 /* Until the command has ended; its exit status, or -1.  loop, warden, sandbox,
- * terminal, bounds and sentry are set by the caller; limit_ms 0 is none. */
+ * terminal, bounds, sentry and asked are set by the caller; limit_ms 0 is none. */
 int supervise(struct supervision *s, uint64_t limit_ms, struct err *e);
 void supervise_fini(struct supervision *s);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `times` and `until` of a secret: see credential_set.h.
+ * `times`, `until` and revocation: see credential_set.h.
  *
  * All of it is asked where a request is decided, before dial hears of it: what
  * dial still holds of a lease is of no use to a request that it is never given.
@@ -78,6 +78,11 @@ static bool may_use(const struct credential_set *s, struct credential *c,
 {
 	const struct secret_rule *rule = c->rule;
 
+	if (c->is_revoked) {
+		buf_printf(ret_why, "the secret %.*s was revoked",
+			   SV_FMT(rule->name));
+		return false;
+	}
 	if (has_ended(s, c)) {
 		buf_printf(ret_why, "the secret %.*s was to be used until ",
 			   SV_FMT(rule->name));
@@ -123,4 +128,13 @@ void credential_set_count(struct credential_set *s,
 		if (c)
 			c->used++;
 	}
+}
+
+struct credential *credential_set_find(struct credential_set *s,
+				       struct sv name)
+{
+	for (size_t i = 0; i < s->n; i++)
+		if (!s->v[i].absent && sv_eq(s->v[i].rule->name, name))
+			return &s->v[i];
+	return NULL;
 }

@@ -22,6 +22,7 @@ struct credential {
 	bool absent;		/* optional, and its source is not there */
 	uint64_t used;		/* requests that were allowed with it */
 	bool has_ended;		/* its `until` has come */
+	bool is_revoked;
 };
 
 struct credential_set {
@@ -106,6 +107,9 @@ bool credential_set_may(struct credential_set *s,
 /* It was allowed. */
 void credential_set_count(struct credential_set *s,
 			  const struct credential_use *use);
+/* Of that name; NULL when there is none, or it is absent. */
+struct credential *credential_set_find(struct credential_set *s,
+				       struct sv name);
 
 /* text with every value that came from the environment replaced. */
 void credential_set_redact(const struct credential_set *s, struct sv text,

@@ -198,6 +198,12 @@ int record_violation(struct warden *w, const struct violation *v,
 	return trail_commit(w->trail, e);
 }
 
+int record_revoked(struct warden *w, struct sv name, struct err *e)
+{
+	json_put_sv(trail_begin_last(decided(w), "revoked"), "secret", name);
+	return trail_commit(w->trail, e);
+}
+
 int record_connected(struct warden *w, const struct msg_CONNECTED *m,
 		     struct err *e)
 {

@@ -41,6 +41,8 @@ struct violation {
 };
 must_check int record_violation(struct warden *w, const struct violation *v,
 				struct err *e);
+/* Somebody outside has taken a secret away. */
+must_check int record_revoked(struct warden *w, struct sv name, struct err *e);
 must_check int record_connected(struct warden *w,
 				const struct msg_CONNECTED *m, struct err *e);
 must_check int record_done(struct warden *w, const struct msg_DONE *m,

@@ -68,6 +68,10 @@ must_check int warden_await_vault(struct warden *w, struct err *e);
 /* Takes the sandbox's sockets; edge starts with the first packet. */
 must_check int warden_serve(struct warden *w, int listener_fd, int dns_fd,
 			    struct err *e);
+/* No request that is decided from now on carries that secret.  Recorded; what was
+ * decided before goes on.  An error: there is none of that name, or, though it is
+ * done, it could not be recorded. */
+must_check int warden_revoke(struct warden *w, struct sv name, struct err *e);
 /* The command has ended: records what the helpers still have to say of it, for a
  * fraction of a second at most. */
 void warden_hear_out(struct warden *w);

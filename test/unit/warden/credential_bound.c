@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `times` and `until`: which requests may still carry a secret. */
+/* `times`, `until` and revocation: which requests may still carry a secret. */
 #include <time.h>
 
 #include "credential_set.h"
@@ -121,11 +121,27 @@ static void test_a_moment_comes_once(void)
 	CHECK(decide(&u).n > 0);
 }
 
+static void test_what_was_revoked_is_gone(void)
+{
+	const struct credential_use u = use_of(A, EDIT_REPLACE, B, EDIT_MASK);
+
+	set_up();
+	rules[A].times = 5;
+	CHECK_SV(decide(&u), "");
+	CHECK(credential_set_find(&set, SV("A")) == &credentials[A]);
+	CHECK(!credential_set_find(&set, SV("AB")));
+	credential_set_find(&set, SV("A"))->is_revoked = true;
+	CHECK_SV(decide(&u), "the secret A was revoked");
+	credentials[B].absent = true;
+	CHECK(!credential_set_find(&set, SV("B")));
+}
+
 int main(void)
 {
 	RUN(test_the_last_time_is_the_last);
 	RUN(test_once_is_once);
 	RUN(test_a_duration_ends);
 	RUN(test_a_moment_comes_once);
+	RUN(test_what_was_revoked_is_gone);
 	return tap_done();
 }
