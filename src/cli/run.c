@@ -189,6 +189,15 @@ static int make_control(struct err *e)
 	return run_state_open(CONTROL_DIR, true, &fd, e);
 }
 
+/* An entry that may be missing: vault, which is reading the file, knows. */
+static bool may_lack_entry(const struct policy *p)
+{
+	for (size_t i = 0; i < p->secrets_n; i++)
+		if (p->secrets[i].optional && p->secrets[i].entry.n)
+			return true;
+	return false;
+}
+
 static int make_variables(struct run *r, struct err *e)
 {
 	struct launch_input *in = &r->input;
@@ -196,6 +205,9 @@ static int make_variables(struct run *r, struct err *e)
 
 	if (set->n == 0)
 		return 0;
+	if (may_lack_entry(&r->policy) &&
+	    warden_await_vault(&r->warden, e) < 0)
+		return -1;
 	r->variables = calloc(set->n, sizeof *r->variables);
 	if (!r->variables)
 		return err_sys(e, "allocate the environment");

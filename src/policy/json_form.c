@@ -185,6 +185,8 @@ static void put_secret(struct json *j, const struct secret_rule *r)
 	json_put_sv(j, "name", r->name);
 	put_optional(j, r->optional);
 	put_source(j, r->source, r->source_arg);
+	if (r->entry.n)
+		json_put_sv(j, "key", r->entry);
 	json_key(j, "for");
 	json_open(j, '[');
 	for (size_t i = 0; i < r->scopes_n; i++) {

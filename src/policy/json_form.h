@@ -10,6 +10,7 @@
  *	  "reach": [{ "host": "models.local", "port": 80, "via": "127.0.0.1:80" }],
  *	  "roots": [{ "path": "/etc/ca.pem" }],
  *	  "secrets": [{ "name": "TOKEN", "from": "file", "source": "/k",
+ *			"key": "a.b",
  *			"for": [{ "host": "h.example", "path": "/v1/a" }],
  *			"as": "header", "header": "x-api-key", "prefix": "P" }],
  *	  "syscalls": [{ "word": "strict" },

@@ -109,6 +109,7 @@ struct secret_rule {
 	bool optional;
 	enum secret_source source;
 	struct sv source_arg;	/* file path, command, or variable (= name) */
+	struct sv entry;	/* of a file, what its `key` says; .n is 0: all */
 	struct secret_scope *scopes;
 	size_t scopes_n;
 	enum secret_form form;

@@ -251,6 +251,10 @@ static void put_source(struct buf *b, const struct secret_rule *r,
 	case SECRET_FILE:
 		buf_puts(b, "file ");
 		put_path(b, r->source_arg, false, a);
+		if (r->entry.n) {
+			buf_puts(b, " key ");
+			text_form_word(b, r->entry);
+		}
 		break;
 	case SECRET_COMMAND:
 		buf_puts(b, "command ");

@@ -6,6 +6,7 @@
  */
 #include "amount.h"
 #include "filepath.h"
+#include "keyfile_format.h"
 #include "moment.h"
 #include "own.h"
 #include "text_form.h"
@@ -73,9 +74,14 @@ static int parse_file(struct clause *c, struct secret_rule *r, struct err *e)
 	if (fault)
 		return statement_error(c->s, w, e, "%s", fault);
 	r->source_arg = f.path;
-	if (accept(c, SV("key")))
-		return words_refuse(c->s, &c->s->words[c->at - 1], e);
-	return 0;
+	if (!accept(c, SV("key")))
+		return 0;
+	w = next(c, "the key", e);
+	if (!w)
+		return -1;
+	r->entry = w->text;
+	fault = keyfile_format_fault(keyfile_format_of(f.path), w->text);
+	return fault ? statement_error(c->s, w, e, "%s", fault) : 0;
 }
 
 static int parse_source(struct clause *c, struct secret_rule *r,

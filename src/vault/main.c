@@ -36,6 +36,7 @@ void vault_check_ready(struct vault *v)
 		return;
 	if (v->authority)
 		m.READY.ca_pem = authority_pem(v->authority);
+	m.READY.absent = buf_sv(&v->absent);
 	if (confine_helper(CONFINE_VAULT, &e) < 0 ||
 	    channel_send(&v->warden, &m, &e) < 0) {
 		vault_fail(v, &e);
@@ -149,6 +150,7 @@ int main(void)
 	struct err e = { 0 };
 
 	v->due = buf_new(VAULT_DUE_MAX);
+	v->absent = buf_new(SECRETS_MAX * sizeof(uint32_t));
 	v->loop = loop_new(&e);
 	v->warden.message = on_warden;
 	v->warden.closed = on_warden_closed;
@@ -161,6 +163,7 @@ int main(void)
 	for (unsigned i = 0; i < v->n_secrets; i++)
 		secret_wipe(&v->secrets[i]);
 	buf_free(&v->due);
+	buf_free(&v->absent);
 	authority_free(v->authority);
 	return v->status;
 }

@@ -11,19 +11,21 @@
 #include "err.h"
 #include "sv.h"
 
-enum { SECRETS_MAX = 256, SECRET_SIZE_MAX = 16384, SECRET_NAME_MAX = 128 };
+enum { SECRETS_MAX = 256, SECRET_SIZE_MAX = 16384, SECRET_NAME_MAX = 128,
+       /* The value, its newline, and a byte that shows that there is more. */
+       SECRET_ROOM = SECRET_SIZE_MAX + 2 };
 
 struct secret {
 	uint32_t id;
 	char name[SECRET_NAME_MAX + 1];	/* for messages */
 	char *value;		/* mapped; NULL: there is none */
-	size_t n, mapped;	/* bytes */
+	size_t n, mapped, room;	/* bytes */
 	bool complete;		/* read to its end, and acceptable */
 };
 
-/* Room for a value; ERR_SYS where memory cannot be locked. */
+/* Room bytes of memory; ERR_SYS where they cannot be locked. */
 must_check int secret_init(struct secret *s, uint32_t id, struct sv name,
-			   struct err *e);
+			   size_t room, struct err *e);
 /* Wipes; accepts a zeroed one. */
 void secret_wipe(struct secret *s);
 
@@ -33,6 +35,11 @@ void secret_wipe(struct secret *s);
  * dropped; 0 when more may come; -1 with an error that names the secret.
  */
 must_check int secret_read(struct secret *s, int fd, struct err *e);
+
+/* The same in its parts, whose errors do not name it: reads once, 1 at the end of
+ * file or of the room; then checks what is there, and keeps it. */
+must_check int secret_fill(struct secret *s, int fd, struct err *e);
+must_check int secret_accept(struct secret *s, struct err *e);
 
 /* Empty until it is complete. */
 static inline struct sv secret_value(const struct secret *s)

@@ -2,7 +2,8 @@
 /*
  * The vault: the one process that holds the CA's key and the secrets.
  *
- * It parses nothing but our own messages.  warden starts it, and has it lease
+ * It parses nothing but our own messages, and the files that entries are taken
+ * from (keyfile.h).  warden starts it, and has it lease
  * values to dial (lease.c), which cannot ask; edge has certificates signed
  * (sign.c).  Until everything is there and the vault is confined, edge is not
  * listened to.
@@ -30,6 +31,7 @@ struct vault {
 	unsigned n_wanted;		/* sources that were announced */
 	unsigned n_complete;
 	struct buf due;			/* what dial is still to be leased */
+	struct buf absent;		/* optional entries that no file has */
 	bool started, ready;
 	int status;			/* of the process */
 };

@@ -53,6 +53,10 @@ must_check int credential_set_login(struct credential_set *s,
 				    struct sv known, struct err *e);
 void credential_set_fini(struct credential_set *s);
 
+/* What vault found no entry of, each a U32. */
+must_check int credential_set_missed(struct credential_set *s,
+				     struct sv numbers, struct err *e);
+
 /* Wipes the values: before this process is cloned, whose copies live on. */
 void credential_set_forget(struct credential_set *s);
 

@@ -21,6 +21,7 @@
 #include "io.h"
 #include "loop.h"
 #include "own.h"
+#include "statement.h"
 
 enum {
 	SOURCE_VALUE_MAX = 16384,
@@ -97,8 +98,13 @@ static int open_file(struct credential *c, const char *path, struct err *e)
 				    O_NONBLOCK);
 	struct stat st;
 
-	if (fd < 0 && errno == ENOENT)
-		return absent(c, e, "the file does not exist");
+	if (fd < 0 && errno == ENOENT) {
+		auto_buf struct buf what = buf_new(512);
+
+		buf_printf(&what, "%.*s does not exist",
+			   SV_FMT(name_tail(sv_str(path))));
+		return absent(c, e, buf_cstr(&what));
+	}
 	if (fd < 0)
 		return err_sys(e, "secret %.*s: open %s",
 			       SV_FMT(c->rule->name), path);
@@ -240,6 +246,21 @@ int credential_set_login(struct credential_set *s,
 		return -1;
 	wipe_variable(rule);
 	return buf_check(&s->values, "the secrets", e);
+}
+
+int credential_set_missed(struct credential_set *s, struct sv numbers,
+			  struct err *e)
+{
+	struct cur c = cur_of(numbers);
+
+	while (c.rest.n && !c.bad) {
+		uint32_t i = cur_u32(&c);
+
+		if (c.bad || i >= s->n || !s->v[i].rule->optional)
+			return err_kind(e, ERR_PROTO, "malformed READY");
+		s->v[i].absent = true;
+	}
+	return 0;
 }
 
 void credential_set_forget(struct credential_set *s)

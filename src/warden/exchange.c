@@ -200,7 +200,8 @@ int warden_on_vault(struct channel *ch, struct msg *m, struct err *e)
 		buf_put(&w->ca_pem, m->READY.ca_pem);
 		w->vault_ready = true;
 		loop_stop(w->loop);
-		return 0;
+		return credential_set_missed(&w->credentials,
+					     m->READY.absent, e);
 	case MSG_PONG:
 		w->vault.unanswered = 0;
 		return 0;

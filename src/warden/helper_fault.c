@@ -29,8 +29,10 @@ void fault_raise(struct warden *w, struct helper *h, const struct err *e)
 	if (first) {
 		w->fault = *e;
 		(void)err_ctx(&w->fault, "%s", helper_name(h));
-		/* The trail itself may be what is broken; the run says so. */
-		recorded = record_fault(w, helper_name(h), sv_str(e->msg),
+		/* The trail itself may be what is broken; the run says so.
+		 * Where it has not begun, nothing has, and nothing will. */
+		recorded = w->trail->fd < 0 ||
+			   record_fault(w, helper_name(h), sv_str(e->msg),
 					&second) == 0;
 	}
 	helper_stop(h);

@@ -7,9 +7,11 @@
 
 #include "conn.h"
 #include "helper_fault.h"
+#include "keyfile_format.h"
 #include "own.h"
 #include "relay_decision.h"
 #include "roots.h"
+#include "statement.h"
 
 enum { VAULT_READY_MS = 30000 };	/* a login tool may ask over the network */
 
@@ -82,6 +84,13 @@ static int send_source(struct warden *w, struct credential *c, size_t number,
 		return 0;
 	out.SOURCE.secret = (uint32_t)number;
 	out.SOURCE.name = sv_head(c->rule->name, 128);
+	out.SOURCE.optional = c->rule->optional;
+	if (c->rule->entry.n) {
+		out.SOURCE.format = (uint8_t)keyfile_format_of(
+			c->rule->source_arg);
+		out.SOURCE.key = c->rule->entry;
+		out.SOURCE.file = name_tail(c->rule->source_arg);
+	}
 	out.fds[0] = c->source_fd;
 	if (channel_send(&w->vault.channel, &out, e) < 0)
 		return -1;

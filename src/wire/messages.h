@@ -91,10 +91,15 @@ enum { WIRE_FDS_MAX = 4, WIRE_SIZE_MAX = 131072, WIRE_CHUNK_MAX = 65536 };
 #define WIRE_FIELDS_EDGE_START(F) F(U8, intercept, 0) F(SV, relays, 4096)
 /* `sources` SOURCE messages follow; then vault answers READY. */
 #define WIRE_FIELDS_VAULT_START(F) F(U8, want_ca, 0) F(U32, sources, 0)
-/* Descriptor: the read end the value comes from, up to end of file. */
-#define WIRE_FIELDS_SOURCE(F) F(U32, secret, 0) F(SV, name, 128)
-/* ca is empty unless want_ca. */
-#define WIRE_FIELDS_READY(F) F(SV, ca_pem, 8192)
+/* Descriptor: the read end the value comes from, up to end of file; with a
+ * format (enum keyfile_format) the file that key is an entry of.  name and file
+ * are for messages. */
+#define WIRE_FIELDS_SOURCE(F)                                             \
+	F(U32, secret, 0) F(SV, name, 128) F(U8, optional, 0)             \
+	F(U8, format, 0) F(SV, key, 1024) F(SV, file, 128)
+/* ca is empty unless want_ca.  absent: optional secrets, each a U32, of which the
+ * file has no entry. */
+#define WIRE_FIELDS_READY(F) F(SV, ca_pem, 8192) F(SV, absent, 1024)
 /* Descriptor: a socket to that role. */
 #define WIRE_FIELDS_VAULT_PEER(F) F(U8, role, 0)
 /* Descriptor: a file of PEM certificates that upstream TLS may trust. */

@@ -323,8 +323,6 @@ def test_sources(stockade, net, api):
     path = stockade.base / "token"
     path.write_text(VALUE + "\n")
     os.chmod(path, 0o600)
-    keyed = stockade.base / "tokens"
-    keyed.write_text(f'A=1\nTOKEN="{VALUE}"\n')
     for source in (f"file {path}", f'command "cat {path}"'):
         api.clear()
         stockade.sh(
@@ -333,6 +331,138 @@ def test_sources(stockade, net, api):
             f"secret TOKEN from {source} for api.test as bearer\n")
         assert [r.get("authorization") for r in api.requests] == [
             "Bearer " + VALUE], source
+
+
+# The name of the file, what it holds, and the key of VALUE in it.
+SIBLING = "sibling-of-the-token-in-one-file"
+ENTRIES = {
+    "JSON": ("config.json", f"""{{"auths": {{
+        "ghcr.io": {{"auth": "{VALUE.replace("/", chr(92) + "/")}"}},
+        "docker.io": {{"auth": "{SIBLING}"}}}}}}""", "/auths/ghcr.io/auth"),
+    "INI": (".npmrc", f"//registry.test/:_authToken = {VALUE}\n"
+            f"[other]\n//registry.test/:_authToken={SIBLING}\n",
+            "//registry.test/:_authToken"),
+    "a section": ("credentials", f"[default]\nkey = {SIBLING}\n[a.b]\n"
+                  f"key={VALUE}\n", "a.b.key"),
+    "netrc": (".netrc", f"machine other.test login u password {SIBLING}\n"
+              f"machine api.test\n\tlogin u\n\tpassword {VALUE}\n",
+              "api.test"),
+    "dotenv": (".env", f"OTHER={SIBLING}\nexport KEY='{VALUE}' # here\n",
+               "KEY"),
+}
+
+
+def entry_of(stockade, form):
+    name, text, key = ENTRIES[form]
+    path = stockade.cwd / name
+    path.write_text(text)
+    path.chmod(0o600)
+    return path, key
+
+
+def entry_rule(path, key, name="TOKEN", optional=""):
+    return (f"secret{optional} {name} from file {path} key '{key}' "
+            "for api.test as bearer\n")
+
+
+@pytest.mark.parametrize("form", ENTRIES)
+def test_an_entry_of_a_file_is_all_that_leaves_it(stockade, net, api, form):
+    path, key = entry_of(stockade, form)
+    result = stockade.sh(
+        f"curl -sS {BEARER} https://api.test/echo; env; cat {path}",
+        policy=net + ALLOW + "write .\n" + entry_rule(path, key))
+    assert [r.get("authorization") for r in api.requests] == [
+        "Bearer " + VALUE]
+    assert not api.saw(SIBLING)
+    # Both are of a file that the command is not shown.
+    assert "TOKEN=" in result.out
+    assert VALUE not in result.text and SIBLING not in result.text
+    assert SIBLING not in stockade.call("log", "--json").text
+
+
+@pytest.mark.parametrize("form", ENTRIES)
+@pytest.mark.parametrize("file_is_there", [True, False])
+def test_an_entry_that_is_not_there(stockade, net, form, file_is_there):
+    """An error that names the file and the key, unless it may be missing."""
+    path, key = entry_of(stockade, form)
+    if file_is_there:
+        key += "2"
+    else:
+        path.unlink()
+    show = "echo ${TOKEN-none}"
+    result = stockade.sh(show, policy=net + ALLOW + entry_rule(path, key))
+    assert result.status == 125 and not result.out, result
+    assert len(result.complaints()) == 1, result
+    assert "secret? TOKEN" in result.err and path.name in result.err
+    assert key in result.err or not file_is_there
+    assert VALUE not in result.err and SIBLING not in result.err
+    assert "unrecorded" not in result.err
+    result = stockade.sh(show, policy=net + ALLOW
+                         + entry_rule(path, key, optional="?")).ok()
+    assert result.out == "none\n"
+
+
+@pytest.mark.parametrize("form", ENTRIES)
+def test_nobody_keeps_the_rest_of_the_file(stockade, net, form):
+    path, key = entry_of(stockade, form)
+    run = stockade.start("sh", "-c", "echo up; sleep 30",
+                         policy=net + ALLOW + entry_rule(path, key))
+    try:
+        assert run.stdout.readline() == b"up\n"
+        ours = {pid: name for pid, (name, _) in processes().items()
+                if name.startswith("stockade")}
+        # Only root may look.
+        if os.geteuid() == 0:
+            assert {name for pid, name in ours.items()
+                    if holds(pid, VALUE.encode())} == {"stockade-vault"}
+            assert not any(holds(pid, SIBLING.encode()) for pid in ours)
+        assert "stockade-vault" in ours.values()
+    finally:
+        run.kill()
+        run.communicate()
+
+
+def test_two_entries_of_one_file(stockade, net, api):
+    path, key = entry_of(stockade, "dotenv")
+    stockade.sh(
+        f"curl -sS -o /dev/null {BEARER} https://api.test/1; "
+        'curl -sS -o /dev/null -H "Authorization: Bearer $MORE" '
+        "https://api.test/2", policy=net + ALLOW + entry_rule(path, key, "TOKEN", "?")
+        + entry_rule(path, "OTHER", "MORE")).ok()
+    assert [r.get("authorization") for r in api.requests] == [
+        "Bearer " + VALUE, "Bearer " + SIBLING]
+
+
+@pytest.mark.parametrize("name, text, key, why", [
+    ("a.json", f'{{"a": "{VALUE}", "a": "{SIBLING}"}}', "/a", "second time"),
+    ("a.json", f'{{"a": "{VALUE}", }}', "/a", "line 1: malformed JSON"),
+    ("a.json", f'{{"a": "{VALUE}\\n"}}', "/a", "visible ASCII"),
+    ("a.json", '{"a": ""}', "/a", "is empty"),
+    ("a.json", f'{{"a": ["{VALUE}"]}}', "/a", "not a string"),
+    ("a.json", f'{{"a": "{VALUE}"}}' + " " * (1 << 18), "/a", "longer than"),
+    (".npmrc", f"a = {VALUE}\na = {SIBLING}\n", "a", "line 2"),
+    (".npmrc", f'a = "{VALUE}"\n', "a", "read differently"),
+    (".npmrc", "a = ${TOKEN}\n", "a", "read differently"),
+    ("hub", f"api.test:\n- oauth_token: {VALUE}\n", "oauth_token", "line 1"),
+    (".env", f'A="$B{VALUE}"\n', "A", "read differently"),
+    (".netrc", f"machine a password {VALUE} {SIBLING}", "a", "netrc"),
+])
+@pytest.mark.parametrize("optional", ["", "?"])
+def test_an_entry_that_is_not_plain_is_125(stockade, net, name, text, key,
+                                           why, optional):
+    """Also where it might be missing; and the contents are not told."""
+    path = stockade.base / name
+    path.write_text(text)
+    marker = stockade.cwd / "ran"
+    result = stockade.run("touch", str(marker), policy=net + ALLOW +
+                          "write .\n" + entry_rule(path, key,
+                                                   optional=optional))
+    assert result.status == 125 and not marker.exists(), result
+    assert len(result.complaints()) == 1, result
+    for words in ("secret TOKEN", f"key {key}", name, why):
+        assert words in result.err, result
+    assert VALUE not in result.err and SIBLING not in result.err
+    assert "unrecorded" not in result.err
 
 
 @pytest.mark.parametrize("source", [

@@ -90,8 +90,8 @@ class Run:
 def start():
     runs = []
 
-    def begin(*args, **values):
-        runs.append(Run(*args, **values))
+    def begin(*args, of=Run, **values):
+        runs.append(of(*args, **values))
         return runs[-1]
     yield begin
     for run in runs:
@@ -221,6 +221,43 @@ def test_source_may_be_a_file_or_come_slowly(start, tmp_path):
     os.close(slow_write)
     run.ready()
     assert run.grant(0, 1) == [b"from-a-file", b"in-two-parts"]
+
+
+class Entry(Run):
+    """Its one secret is an entry of a file."""
+
+    def __init__(self, fd, **values):
+        self.process, self.warden = wire.start_helper("vault")
+        self.warden.send("VAULT_START", sources=1)
+        self.warden.send("SOURCE", [fd], name="TOKEN", **values)
+        os.close(fd)
+        self.dial, self.number = self.peer(DIAL), 0
+
+
+DOTENV, UNKNOWN = 4, 5
+
+
+@pytest.mark.parametrize("key, optional, value", [
+    ("A", 0, b"first"), ("B", 1, b"second"), ("C", 1, None)])
+def test_one_entry_of_a_file(start, tmp_path, key, optional, value):
+    path = tmp_path / "env"
+    path.write_bytes(b"A=first\nB=second\n")
+    run = start(os.open(path, os.O_RDONLY), of=Entry, key=key,
+                format=DOTENV, optional=optional)
+    absent = run.warden.expect("READY").absent
+    assert absent == (b"" if value else b"\0\0\0\0")
+    assert run.grant(0) == [value]
+
+
+@pytest.mark.parametrize("kind", ["a pipe", "a format that is none"])
+def test_an_entry_that_warden_never_asks_for(start, tmp_path, kind):
+    path = tmp_path / "env"
+    path.write_bytes(b"A=first\n")
+    run = start(pipe_of(b"A=first\n") if kind == "a pipe" else
+                os.open(path, os.O_RDONLY), of=Entry, key="A",
+                format=DOTENV if kind == "a pipe" else UNKNOWN)
+    text = run.fault()
+    assert "no regular file" in text or "no known format" in text
 
 
 def test_vault_ends_with_warden_even_while_a_source_hangs(start):

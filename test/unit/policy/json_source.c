@@ -15,6 +15,8 @@ static const char everything[] =
 	"reach m.local:80 via [::1]:80\nroots? ca.pem\n"
 	"secret A1 from file k for a.example.com/v1,a.example.com:8443 "
 	"as header x-k prefix 'T ' add times 3 until 90s\n"
+	"secret? A6 from file k.json key /a/b~1c for a.example.com as bearer\n"
+	"secret A7 from file .npmrc key 'x y' for a.example.com as bearer add\n"
 	"secret? A2 from command \"a b\" for a.example.com as basic u\n"
 	"secret A3 from env for a.example.com as bearer\n"
 	"secret A4 from env for a.example.com as query api_key "
@@ -107,6 +109,12 @@ static const struct {
 	{ "{\"version\":1,\"secrets\":[{\"name\":\"A\",\"from\":\"env\","
 	  "\"source\":\"x\",\"for\":[{\"host\":\"a.example.com\"}],"
 	  "\"as\":\"bearer\"}]}", "nothing here can have" },
+	{ "{\"version\":1,\"secrets\":[{\"name\":\"A\",\"from\":\"command\","
+	  "\"source\":\"x\",\"key\":\"k\",\"for\":[{\"host\":\"a.example.com\"}],"
+	  "\"as\":\"bearer\"}]}", "nothing here can have" },
+	{ "{\"version\":1,\"secrets\":[{\"name\":\"A\",\"from\":\"file\","
+	  "\"source\":\"/x.json\",\"key\":\"k\",\"for\":[{\"host\":"
+	  "\"a.example.com\"}],\"as\":\"bearer\"}]}", "JSON Pointer" },
 	{ "{\"version\":1,\"secrets\":[{\"name\":\"A\",\"from\":\"env\","
 	  "\"for\":[],\"as\":\"bearer\"}]}", "not empty" },
 	{ "{\"version\":1,\"secrets\":[{\"name\":\"A\",\"from\":\"env\","

@@ -19,7 +19,7 @@ static int read_from(struct sv bytes)
 	secret_wipe(&s);
 	if (write(fd, bytes.p, bytes.n) != (ssize_t)bytes.n ||
 	    lseek(fd, 0, SEEK_SET) != 0 ||
-	    secret_init(&s, 3, SV("API_KEY"), &e) < 0)
+	    secret_init(&s, 3, SV("API_KEY"), SECRET_ROOM, &e) < 0)
 		return -2;
 	do {
 		got = secret_read(&s, fd, &e);
@@ -77,7 +77,7 @@ static void test_read_in_parts_is_one_value(void)
 	int fds[2];
 
 	secret_wipe(&s);
-	CHECK_INT(secret_init(&s, 3, SV("API_KEY"), &e), 0);
+	CHECK_INT(secret_init(&s, 3, SV("API_KEY"), SECRET_ROOM, &e), 0);
 	CHECK_INT(pipe2(fds, O_CLOEXEC | O_NONBLOCK), 0);
 	CHECK_INT(secret_read(&s, fds[0], &e), 0);
 	CHECK_INT(write(fds[1], "ab", 2), 2);
