@@ -36,6 +36,7 @@
 #include "run_control.h"
 #include "run_dir.h"
 #include "run_held.h"
+#include "run_hidden.h"
 #include "run_record.h"
 #include "source.h"
 #include "supervise.h"
@@ -134,59 +135,6 @@ static int command_missing(struct err *e)
 {
 	return err_kind(e, ERR_POLICY, "no command given: stockade run "
 			"[FLAGS] -- COMMAND...");
-}
-
-static int hide(struct policy *p, struct sv path, struct sv text,
-		struct origin origin, struct err *e)
-{
-	struct grant *g = arena_push(&p->arena, &p->grants, &p->grants_n,
-				     &p->grants_cap);
-
-	if (!g || !path.p)
-		return err_kind(e, ERR_LIMIT, "out of memory");
-	*g = (struct grant){
-		.kind = GRANT_HIDE, .optional = true, .path = path,
-		.origin = origin, .text = text,
-	};
-	return 0;
-}
-
-/* A secret's file is the host's business, also inside a granted tree. */
-static int hide_secret_files(struct policy *p, struct err *e)
-{
-	for (size_t i = 0; i < p->secrets_n; i++) {
-		const struct secret_rule *rule = &p->secrets[i];
-
-		if (rule->source == SECRET_FILE &&
-		    hide(p, rule->source_arg, rule->text, rule->origin, e) < 0)
-			return -1;
-	}
-	return 0;
-}
-
-/* By its sockets this run and others are asked, and a socket can be connected to
- * where its tree can only be read. */
-static int hide_control(struct policy *p, struct err *e)
-{
-	auto_buf struct buf path = buf_new(PATH_MAX);
-	struct sv state;
-
-	if (run_state_path(&p->arena, &state, e) < 0)
-		return -1;
-	buf_put(&path, state);
-	buf_puts(&path, "/" CONTROL_DIR);
-	if (buf_check(&path, "the state directory's name", e) < 0)
-		return -1;
-	return hide(p, arena_dup(&p->arena, buf_sv(&path)),
-		    SV("hidden by default"), (struct origin){ 0 }, e);
-}
-
-/* Before the plan, so that it can be hidden. */
-static int make_control(struct err *e)
-{
-	auto_fd int fd = -1;
-
-	return run_state_open(CONTROL_DIR, true, &fd, e);
 }
 
 /* An entry that may be missing: vault, which is reading the file, knows. */
@@ -423,7 +371,7 @@ static int start(struct run *r, char **argv, struct err *e)
 	r->loop = loop_new(e);
 	if (!r->loop || run_held_recover(e) < 0 ||
 	    make_input(r, argv, e) < 0 || open_warden(r, argv, e) < 0 ||
-	    make_control(e) < 0 || open_store(r, e) < 0 ||
+	    run_make_hidden(e) < 0 || open_store(r, e) < 0 ||
 	    open_caches(r, true, e) < 0 ||
 	    publish_open(&r->publish, &r->policy, r->loop, &r->sandbox,
 			 &r->warden, e) < 0 ||
@@ -599,8 +547,7 @@ int run_main(int argc, char **argv, struct err *e)
 	if (!getcwd(r.cwd, sizeof r.cwd))
 		return err_sys(e, "find the working directory");
 	if (source_load(&options, &r.policy, e) < 0 ||
-	    hide_secret_files(&r.policy, e) < 0 ||
-	    hide_control(&r.policy, e) < 0)
+	    run_hide(&r.policy, e) < 0)
 		return -1;
 	if (f.explain)
 		return explain(&r, argv + first, f.json, e);
