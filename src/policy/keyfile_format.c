@@ -68,7 +68,7 @@ const char *keyfile_format_fault(enum keyfile_format f, struct sv key)
 		       "of this one a `from command` can print it";
 	if (f == KEYFILE_JSON && !is_pointer(key))
 		return "an entry of a JSON file is named by a JSON Pointer, as "
-		       "/auths/ghcr.io/auth";
+		       "/auths/images.example/auth";
 	if (key.n == 0)
 		return "the key is empty";
 	return key.n > KEYFILE_KEY_MAX ? "the key is too long" : NULL;

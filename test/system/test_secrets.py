@@ -337,8 +337,8 @@ def test_sources(stockade, net, api):
 SIBLING = "sibling-of-the-token-in-one-file"
 ENTRIES = {
     "JSON": ("config.json", f"""{{"auths": {{
-        "ghcr.io": {{"auth": "{VALUE.replace("/", chr(92) + "/")}"}},
-        "docker.io": {{"auth": "{SIBLING}"}}}}}}""", "/auths/ghcr.io/auth"),
+        "images.example": {{"auth": "{VALUE.replace("/", chr(92) + "/")}"}},
+        "other.example": {{"auth": "{SIBLING}"}}}}}}""", "/auths/images.example/auth"),
     "INI": (".npmrc", f"//registry.test/:_authToken = {VALUE}\n"
             f"[other]\n//registry.test/:_authToken={SIBLING}\n",
             "//registry.test/:_authToken"),

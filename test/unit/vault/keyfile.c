@@ -44,8 +44,8 @@ static void check(enum keyfile_format f, const struct example *all, size_t n)
 
 static const struct example json[] = {
 	{ "{\"a\":\"v\"}", "/a", "v" },
-	{ " {\n\"auths\" : { \"ghcr.io\":{\"auth\":\"dTpw\"},"
-	  "\"x\":{\"auth\":\"hush\"} } }\r\n", "/auths/ghcr.io/auth", "dTpw" },
+	{ " {\n\"auths\" : { \"images.example\":{\"auth\":\"dTpw\"},"
+	  "\"x\":{\"auth\":\"hush\"} } }\r\n", "/auths/images.example/auth", "dTpw" },
 	{ "{\"a/b\":{\"c~d\":\"v\"}}", "/a~1b/c~0d", "v" },
 	{ "{\"\":\"v\"}", "/", "v" },
 	{ "[1,-0.5e+3,[true,false,null,{}],\"v\"]", "/3", "v" },
