@@ -25,6 +25,25 @@ def clients(stockade):
                             + stockade.env["PATH"])
 
 
+def examples():
+    """Each block of docs/credentials.md: a policy."""
+    with open(os.path.join(TREE, "docs", "credentials.md"),
+              encoding="utf-8") as page:
+        blocks = re.findall(r"(?:^    .*\n)+", page.read(), re.M)
+    return [re.sub(r"^    ", "", block, flags=re.M) for block in blocks]
+
+
+@pytest.mark.parametrize("text", examples(), ids=lambda text: re.findall(
+    r"^secret (\w+)", text, re.M)[0])
+def test_the_examples_of_credentials_are_policies(stockade, text):
+    said = stockade.call("policy", "--policy", stockade.policy(text)).ok().out
+    for name in re.findall(r"^secret (\w+)", text, re.M):
+        assert re.search(rf"^secret +{name} ", said, re.M)
+    broken = text.replace(" as ", " as no-such-form ")
+    assert stockade.call("policy", "--policy",
+                         stockade.policy(broken)).status != 0
+
+
 def test_there_are_profiles():
     assert {"claude", "codex", "gemini-cli", "opencode"} < set(PROFILES)
 
