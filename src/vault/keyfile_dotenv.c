@@ -60,9 +60,11 @@ static int take_bare(const struct dotenv *f, struct sv value, struct buf *ret)
 static int take_quoted(const struct dotenv *f, char quote, struct sv value,
 		       struct sv behind, struct buf *ret)
 {
-	while (behind.n && is_blank(behind.p[0]))
-		behind = sv_from(behind, 1);
-	if (behind.n && behind.p[0] != '#')
+	size_t n = 0;
+
+	while (n < behind.n && is_blank(behind.p[n]))
+		n++;
+	if (n < behind.n && (n == 0 || behind.p[n] != '#'))
 		return fault(f, value.p, "the entry goes on behind its quote");
 	if (keyfile_has(value, quote == '"' ? "\\$`" : "\\"))
 		return fault(f, value.p, quote == '"' ?

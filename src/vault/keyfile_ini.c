@@ -3,10 +3,10 @@
  * INI, as .npmrc, .pypirc and the AWS tools' credentials have it: lines
  * `name = value`, also in [sections].  The key is `name`, or `section.name`.
  *
- * npm's reader and Python's configparser differ: in a deeper line Python
- * continues the value before; npm takes quotes, backslashes and comments out of
- * a value, and replaces ${VARIABLE}.  Where they would not agree on the entry
- * that is asked for, it is refused.
+ * npm's reader and Python's configparser differ: to Python a deeper line
+ * continues the value before, and a section may be indented; npm takes quotes,
+ * backslashes and comments out of a value, and replaces ${VARIABLE}.  Where they
+ * would not agree on the entry that is asked for, it is refused.
  */
 #include "keyfile.h"
 
@@ -90,7 +90,9 @@ static int read_line(struct ini *f, struct sv whole)
 	if (f->in_entry && indent > f->indent)
 		return continue_entry(f, line);
 	if (line.p[0] == '[')
-		return read_header(f, line);
+		return indent ? fault(f, line, "a section in an indented line, "
+				      "which programs read differently") :
+				read_header(f, line);
 	at = sv_find(line, '=');
 	if (at == line.n)
 		return fault(f, line, "neither `[section]` nor `name = value` nor "

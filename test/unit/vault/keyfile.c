@@ -119,6 +119,7 @@ static const struct example ini[] = {
 	{ "k = ${hush}", "k", "!read differently" },
 	{ "k = a$v\nj = \"hush\"", "k", "a$v" },
 	{ "[a\nk = hush", "k", "!line 1: a section" }, { "[]\n", "k", "!section" },
+	{ "\n [a]\nk = hush", "a.k", "!line 2: a section in an indented" },
 	{ "github.com:\n- user: hush\n", "k", "!line 1: neither" },
 };
 
@@ -167,7 +168,7 @@ static void test_netrc(void)
 static const struct example dotenv[] = {
 	{ "A=hush\nK=v\nB=hush", "K", "v" }, { "K = v \r\n", "K", "v" },
 	{ "  export\tK=v # c\n", "K", "v" }, { "export=v", "export", "v" },
-	{ "K='a$b`c\"#d'# c", "K", "a$b`c\"#d" }, { "K=\"a#b'c\" # c", "K", "a#b'c" },
+	{ "K='a$b`c\"#d' # c", "K", "a$b`c\"#d" }, { "K=\"a#b'c\" # c", "K", "a#b'c" },
 	{ "# K=hush\n\nK=v=w", "K", "v=w" }, { "K=\"a\nb\"\n", "K", "a\nb" },
 	{ "P=\"hush\nK=hush\n\\\"\"\nQ='\nK=hush'\nK=v", "K", "v" },
 	{ "KK=hush", "K", NULL }, { "K=hush", "k", NULL },
@@ -185,6 +186,7 @@ static const struct example dotenv[] = {
 	{ "K='hush\\\\x'", "K", "!read differently" },
 	{ "J='hush\\'\nK=hush'", "K", "!before a single quote" },
 	{ "K='hush' x", "K", "!behind its quote" },
+	{ "K='hush'# x", "K", "!behind its quote" },
 	{ "K='hush", "K", "!line 1: a quote that is not closed" },
 	{ "K=v\nhush", "K", "!line 2: neither" },
 	{ "source hush\nK=v", "K", "!line 1: neither" },
