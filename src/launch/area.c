@@ -252,13 +252,42 @@ static void mount_area(struct builder *b, const struct area *area)
 		s->flags |= STEP_THERE;
 }
 
+enum { NOTHING_AROUND = UINT32_MAX };
+
+/* The nearest mount around the i-th.  They are in order, so it is the one in front
+ * or around that. */
+static uint32_t find_around(const struct builder *b, const uint32_t *around,
+			    size_t i)
+{
+	uint32_t at = i ? (uint32_t)i - 1 : NOTHING_AROUND;
+
+	while (at != NOTHING_AROUND &&
+	       (sv_eq(b->mounts[at].target, b->mounts[i].target) ||
+		!area_contains(b->mounts[at].target, b->mounts[i].target)))
+		at = around[at];
+	return at;
+}
+
+/* Below a cover nothing can be covered, nor be seen whether it still is
+ * (hold.c). */
+static bool is_covered(const struct builder *b, uint32_t around)
+{
+	return around != NOTHING_AROUND &&
+	       b->mounts[around].kind == STEP_COVER;
+}
+
 int areas_mount(struct builder *b, struct err *e)
 {
+	uint32_t *around;
+
 	for (size_t i = 0; i < b->areas_n; i++)
 		if (!b->areas[i].redundant)
 			mount_area(b, &b->areas[i]);
 	if (b->full)
 		return err_kind(e, ERR_LIMIT, "the plan is too large");
+	around = arena_alloc(b->arena, b->mounts_n * sizeof *around);
+	if (!around)
+		return err_kind(e, ERR_LIMIT, "out of memory");
 	if (b->mounts_n)
 		qsort(b->mounts, b->mounts_n, sizeof *b->mounts,
 		      compare_mounts);
@@ -266,11 +295,14 @@ int areas_mount(struct builder *b, struct err *e)
 		const struct step *s = &b->mounts[i];
 		const struct step *last = i ? &b->mounts[i - 1] : NULL;
 
+		around[i] = find_around(b, around, i);
 		if (last && last->kind == s->kind &&
 		    sv_eq(last->target, s->target))
 			continue;
 		if (s->kind == STEP_LINK &&
 		    comes_with_its_directory(b, s->target))
+			continue;
+		if (s->kind == STEP_COVER && is_covered(b, around[i]))
 			continue;
 		*builder_step(b, s->kind, s->target, s->why) = *s;
 	}

@@ -248,9 +248,11 @@ static int walk_dir(struct walk *w, int dir_fd, unsigned look, struct err *e)
 static int walk_area(struct walk *w, const struct area *area, struct err *e)
 {
 	unsigned look = LOOK_DOTS | (area->write ? LOOK_WRITE : 0u);
-	auto_fd int fd = path_open_exact(AT_FDCWD, area->path, O_RDONLY |
-					 O_DIRECTORY | O_NONBLOCK, e);
+	auto_fd int fd = -1;
 
+	builder_at(w->b, area->path);
+	fd = path_open_exact(AT_FDCWD, area->path, O_RDONLY | O_DIRECTORY |
+			     O_NONBLOCK, e);
 	if (fd < 0 && (e->code == EACCES || e->code == EPERM))
 		return cover_unreadable(w, area->path, e);
 	if (fd < 0)

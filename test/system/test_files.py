@@ -95,6 +95,26 @@ def test_show_lifts_the_mask_and_hide_does_not_yield(stockade):
     assert result.out == "EXAMPLE", result
 
 
+@pytest.mark.parametrize("flags", [
+    [], ["--hide", "~/.config/app"], ["--hide", "~/.config/**/token"],
+    ["--read", "~/.config/app", "--hide", "~/.config/app/token"],
+    ["--show", ".config", "--hide", "~/.config/app"]])
+def test_what_is_hidden_below_a_mask(stockade, flags):
+    """With the home as the working directory, where everybody starts once: twice,
+    as the first run makes its state in there."""
+    app = stockade.home / ".config" / "app"
+    app.mkdir(parents=True)
+    (app / "token").write_text("CANARY\n")
+    (app.parent / "other").write_text("other\n")
+    (stockade.home / "plain").write_text("plain\n")
+    for _ in range(2):
+        result = stockade.call(*stockade.argv(
+            "/bin/sh", "-c", "cat plain .config/other .config/app/token",
+            flags=flags), cwd=stockade.home)
+        assert result.out == ("plain\nother\n" if "--show" in flags
+                              else "plain\n"), result
+
+
 def test_a_mask_cannot_be_moved_away(stockade):
     (stockade.cwd / "d").mkdir()
     (stockade.cwd / "d" / ".env").write_text("CANARY")

@@ -86,7 +86,7 @@ static void test_a_value_in_frames_of_one_byte_is_masked(void)
 		int first = (i ? CONTINUED : TEXT) |
 			    (i == sizeof(VALUE) - 2 ? LAST : 0);
 
-		put_frame(&in, first, sv_of(VALUE + i, 1));
+		put_frame(&in, first, sv_head(sv_from(SV(VALUE), i), 1));
 		put_frame(&want, first, SV("*"));
 	}
 	check_masked(buf_sv(&in), buf_sv(&want), 1);
