@@ -88,6 +88,12 @@ def below(path, write, patterns, found, dots):
                 found[os.path.join(path, name)] = "cover"
 
 
+def around(path, found):
+    """What is done with the nearest directory of it that something is done with."""
+    above = os.path.dirname(path)
+    return found.get(above) or (around(above, found) if above != "/" else None)
+
+
 @pytest.mark.parametrize("write", [False, True])
 @pytest.mark.parametrize("patterns", [[], HIDE])
 def test_the_same_is_found_as_by_looking_at_everything(stockade, write, patterns):
@@ -109,6 +115,9 @@ def test_the_same_is_found_as_by_looking_at_everything(stockade, write, patterns
             if found.get(step["target"]) != "cover":
                 found[step["target"]] = step["step"]
     expect(cwd, write, patterns, expected)
+    # A link that is hidden has covered where it leads to: nothing is, below that.
+    expected = {path: what for path, what in expected.items()
+                if what != "cover" or around(path, expected) != "cover"}
     assert len(expected) > 20
     assert found == expected, {
         path: (found.get(path), expected.get(path))
