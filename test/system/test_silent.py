@@ -3,6 +3,8 @@
 none waits for them."""
 import ctypes
 import os
+import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -91,6 +93,22 @@ def test_who_does_not_answer_is_named_and_left_behind(stockade, silent):
     assert eventually(lambda: not ours())
     for flags in (["--write", "."], ["--read", str(grant)]):
         stockade.run("/bin/true", flags=flags).ok()
+
+
+@pytest.mark.skipif(shutil.which("strace") is None,
+                    reason="strace is not installed")
+def test_nobody_waits_where_nothing_is_named(stockade):
+    """The process that can be left behind is spared, as it costs of each start."""
+    made = []
+    for flags in [], ["--read", str(stockade.cwd)]:
+        log = stockade.base / "strace"
+        subprocess.run(
+            ["strace", "-f", "-qq", "-o", str(log), "-e",
+             "trace=clone,clone3,fork,vfork",
+             *stockade.argv("/bin/true", flags=flags)], cwd=stockade.cwd,
+            env=stockade.env, stdin=subprocess.DEVNULL, check=True, timeout=60)
+        made.append(len(re.findall(r"(?:clone3?|v?fork)\(", log.read_text())))
+    assert made[0] == made[1] - 1 and made[0] > 0, made
 
 
 @as_root
