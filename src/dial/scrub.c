@@ -2,12 +2,13 @@
 /*
  * Masking: see scrub.h.
  *
- * Each value gives five patterns: itself, the base64 digits that it alone decides
- * at each of the three alignments, and its hexadecimal digits.  A position of the input is looked
- * at closely only if it and the next byte can begin a pattern in some
- * spelling, which a table answers; everything between such positions is copied
- * at once.  Occurrences may overlap: a byte is masked when any of them covers
- * it, so the result does not depend on which is found first.
+ * Each value gives five patterns: itself, the base64 digits that it alone
+ * decides at each of the three alignments, and its hexadecimal digits.  A
+ * position of the input is looked at closely only if it and the next byte can
+ * begin a pattern in some spelling, which a table answers; everything between
+ * such positions is copied at once.  Occurrences may overlap: a byte is masked
+ * when any of them covers it, so the result does not depend on which is found
+ * first.
  *
  * A position whose match cannot be told yet is kept with all behind it until
  * more comes.  As what is kept decides nothing by itself, any division of the
@@ -17,6 +18,7 @@
 
 #include <stdlib.h>
 
+#include "base64.h"
 #include "spelling.h"
 
 /* 1 to 3 are base64's alignments 0 to 2. */
@@ -43,10 +45,10 @@ static bool pair_has(const struct scrub *s, char first, char second)
 	return s->pairs[bit / 64] >> bit % 64 & 1;
 }
 
-/* Writes at most 2 * (value.n + 2) bytes; returns their number. */
+/* Into 2 * (value.n + 2) bytes; returns how many it is. */
 static size_t pattern_text(struct sv value, enum pattern_form form, char *out)
 {
-	static const char digits[] = "0123456789abcdef";
+	struct buf hex = buf_of(out, 2 * value.n);
 
 	switch (form) {
 	case BASE64_0:
@@ -54,11 +56,8 @@ static size_t pattern_text(struct sv value, enum pattern_form form, char *out)
 	case BASE64_2:
 		return spelling_base64(value, form - BASE64_0, out);
 	case HEX:
-		for (size_t i = 0; i < value.n; i++) {
-			out[2 * i] = digits[(uint8_t)value.p[i] >> 4];
-			out[2 * i + 1] = digits[value.p[i] & 15];
-		}
-		return 2 * value.n;
+		buf_put_hex(&hex, value);
+		return hex.n;
 	case RAW:
 	case PATTERNS_EACH:
 		break;

@@ -75,8 +75,7 @@ static int take_entry(struct secret *s, const struct secret *file,
 		      const struct msg_SOURCE *source, struct err *e)
 {
 	/* Its memory is the secret's, and is all that it may use. */
-	struct buf value = { .p = s->value, .cap = SECRET_SIZE_MAX,
-			     .max = SECRET_SIZE_MAX };
+	struct buf value = buf_of(s->value, SECRET_SIZE_MAX);
 	struct err why = { 0 };
 	int got;
 
