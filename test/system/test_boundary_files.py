@@ -378,9 +378,10 @@ def test_what_was_looked_through_is_what_is_shown(stockade):
         swapper.kill()
         swapper.communicate()
     assert not [one for one in seen if "CANARY" in one.out]
-    assert {one.status for one in seen} <= {0, 125}, seen
+    # Noticed at the start, or by the sentry, which comes somewhat later.
     for one in seen:
-        assert (one.status == 0) == (one.out == "open"), one
+        assert one.status in (0, 125, 137), one
+        assert one.out == "open" or one.status and not one.out, one
         assert one.status == 0 or "replaced meanwhile" in one.err, one
 
 

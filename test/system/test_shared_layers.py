@@ -122,9 +122,10 @@ def test_what_was_looked_through_is_what_is_shown(stockade, trees):
         swapper.kill()
         swapper.communicate()
     assert not [each for each in seen if "CANARY" in each.out]
+    # Noticed at the start, or by the sentry, which comes somewhat later.
     for each in seen:
-        assert (each.status == 0) == (each.out == "old\n"), each
-        assert each.status in (0, 125), each
+        assert each.status in (0, 125, 137), each
+        assert each.out == "old\n" or each.status and not each.out, each
         assert each.status == 0 or "replaced meanwhile" in each.err or \
             "no longer the directory" in each.err, each
 
