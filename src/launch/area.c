@@ -268,12 +268,23 @@ static uint32_t find_around(const struct builder *b, const uint32_t *around,
 	return at;
 }
 
-/* Below a cover nothing can be covered, nor be seen whether it still is
- * (hold.c). */
-static bool is_covered(const struct builder *b, uint32_t around)
+/* Below a cover there is nothing that could be covered, held in place or kept
+ * read-only, nor be seen whether it still is (hold.c). */
+static bool needs_what_is_there(const struct step *s)
 {
-	return around != NOTHING_AROUND &&
-	       b->mounts[around].kind == STEP_COVER;
+	return s->kind == STEP_COVER || s->kind == STEP_GUARD ||
+	       s->kind == STEP_PIN;
+}
+
+static bool is_covered(const struct builder *b, const uint32_t *around,
+		       size_t i)
+{
+	uint32_t at = around[i];
+
+	while (at != NOTHING_AROUND && b->mounts[at].kind != STEP_COVER &&
+	       needs_what_is_there(&b->mounts[at]))
+		at = around[at];
+	return at != NOTHING_AROUND && b->mounts[at].kind == STEP_COVER;
 }
 
 int areas_mount(struct builder *b, struct err *e)
@@ -302,7 +313,7 @@ int areas_mount(struct builder *b, struct err *e)
 		if (s->kind == STEP_LINK &&
 		    comes_with_its_directory(b, s->target))
 			continue;
-		if (s->kind == STEP_COVER && is_covered(b, around[i]))
+		if (needs_what_is_there(s) && is_covered(b, around, i))
 			continue;
 		*builder_step(b, s->kind, s->target, s->why) = *s;
 	}

@@ -88,10 +88,11 @@ def below(path, write, patterns, found, dots):
                 found[os.path.join(path, name)] = "cover"
 
 
-def around(path, found):
-    """What is done with the nearest directory of it that something is done with."""
+def is_covered(path, found):
+    """Is one of its directories covered?"""
     above = os.path.dirname(path)
-    return found.get(above) or (around(above, found) if above != "/" else None)
+    return above != "/" and (found.get(above) == "cover" or
+                             is_covered(above, found))
 
 
 @pytest.mark.parametrize("write", [False, True])
@@ -115,15 +116,31 @@ def test_the_same_is_found_as_by_looking_at_everything(stockade, write, patterns
             if found.get(step["target"]) != "cover":
                 found[step["target"]] = step["step"]
     expect(cwd, write, patterns, expected)
-    # A link that is hidden has covered where it leads to: nothing is, below that.
+    # A link that is hidden has covered where it leads to: nothing is there, below.
     expected = {path: what for path, what in expected.items()
-                if what != "cover" or around(path, expected) != "cover"}
+                if not is_covered(path, expected)}
     assert len(expected) > 20
     assert found == expected, {
         path: (found.get(path), expected.get(path))
         for path in {*found, *expected}
         if found.get(path) != expected.get(path)}
     subprocess.run(["chmod", "-R", "u+rwx", cwd], check=True)
+
+
+@pytest.mark.parametrize("guarded", ["Jenkinsfile", "c/.github/workflows/x.yml",
+                                     ".git/hooks/x", "HEAD"])
+def test_what_is_guarded_below_a_hidden_link(stockade, guarded):
+    """It leads to a directory, of which nothing is there any more."""
+    for name in f"b/{guarded}", f"d/{guarded}":
+        stockade.cwd.joinpath(name).parent.mkdir(parents=True)
+        stockade.cwd.joinpath(name).write_text("CANARY\n")
+    (stockade.cwd / "id_x").symlink_to("b")
+    result = stockade.sh(f"ls -A b d; cat b/{guarded}; cat d/{guarded}; "
+                         f"echo x > b/made; echo x > made; mv b z",
+                         flags=["--write", ".", "--hide", "**/id_*"])
+    assert result.out == f"d:\n{guarded.split('/')[0]}\nCANARY\n", result
+    assert sorted(os.listdir(stockade.cwd)) == ["b", "d", "id_x", "made"]
+    assert os.listdir(stockade.cwd / "b") == [guarded.split("/")[0]]
 
 
 def test_past_a_budget_nothing_is_shown(stockade):
