@@ -5,11 +5,13 @@ them again: for bench/run.
 request: one after the other on a kept-alive connection.  many: on 32 at once.
 names: new connections, each to a name never seen before.  bulk: a GiB, down and
 up, in one stream and in 32.  memory: what the helpers hold for connections that
-wait.  Each request of ours is decided and recorded, and gets a secret put in, where
+wait.  secrets: what putting one in and masking it in the answer takes, beside the
+same run without.  Each request of ours is decided and recorded, and gets a secret put in, where
 it is not one of names or of bulk.  nginx decides nothing, and puts in a line that it
 has ready; Squid and mitmproxy decrypt everything, tinyproxy passes on what it cannot
 read.
 """
+import base64
 import os
 import resource
 import shutil
@@ -64,6 +66,7 @@ http {{
 ORIGIN = """
         location / {{ return 200 "answer\\n"; }}
         location /large {{ rewrite ^ /large break; root {folder}; }}
+        location /text {{ root {folder}; }}
 """
 PROXY = """
         proxy_http_version 1.1;
@@ -262,8 +265,16 @@ class Net:
                 "--allow", f"GET {NAME}/**",
                 "--secret", f"TOKEN from env for {NAME} as bearer"]
 
+    def without(self, *words):
+        """The same request in a run that has no secret."""
+        return ([self.bench.program, "run", *self.rules()[:-2], "--",
+                 "./load", *words, NAME, "-", "443", FIELD + VALUE],
+                self.bench.env)
+
     def way(self, role, *words):
         """argv and environment of `load` with these words."""
+        if role == "without":
+            return self.without(*words)
         if role == "stockade":
             return ([self.bench.program, "run", *self.rules(), "--",
                      "/bin/sh", "-c", 'exec ./load "$@" "$0$TOKEN"', FIELD,
@@ -485,6 +496,42 @@ def memory(bench):
                          for name in sorted(size))
         bench.row(f"helpers' PSS, {connections} connections, MiB", each, "",
                   sum(size.values()) / 1024, bound)
+
+
+def secrets(bench):
+    n = net(bench)
+    took = n.turns(["without", "stockade"], "-n",
+                   "500" if bench.quick else "4000")
+    whole, less = took["stockade"][0], took["without"][0]
+    bench.row("a secret adds to a request, p50, us", f"{whole:.0f} us",
+              f"without {less:.0f} us", whole - less, 50)
+    for label, how in (("... to a text of 256 MiB", "--http1.1"),
+                       ("... by HTTP/2", "--http2")):
+        rates = {True: [], False: []}
+        for _ in range(1 if bench.quick else 3):
+            for is_masked, took in rates.items():
+                took.append(read(n, is_masked, how))
+        masked, plain = median(rates[True]), median(rates[False])
+        bench.row(label, f"{masked:.0f} MB/s", f"without {plain:.0f} MB/s",
+                  masked / plain, 0.8, least=True)
+
+
+def read(n, is_masked, how):
+    """MB a second of a text in which every byte may begin a value."""
+    bench = n.bench
+    path = os.path.join(bench.folder, "text")
+    if not os.path.exists(path):
+        with open(path, "wb") as out:
+            for _ in range(256):
+                out.write(base64.b64encode(os.urandom(3 << 18)))
+    size = os.path.getsize(path)
+    held = n.rules()[-2:] if is_masked else ["--env", "set TOKEN=none"]
+    argv = [bench.program, "run", *n.rules()[:-2], *held, "--", "/bin/sh",
+            "-c", 'exec curl -fsS -o /dev/null --cacert "$0" "$@" '
+            f'-H "{FIELD}$TOKEN" https://{NAME}/text', CA, how]
+    before = time.perf_counter()
+    subprocess.run(argv, cwd=bench.cwd, env=bench.env, check=True)
+    return size / (time.perf_counter() - before) / 1e6
 
 
 def cost(bench):

@@ -30,17 +30,26 @@ struct scrub_pattern {
 	char *text;		/* owned, wiped; what spelling views */
 };
 
-static void pair_set(struct scrub *s, unsigned first, unsigned second)
+/* Two bytes as they lie in memory: of any byte order, if always of the same. */
+static unsigned pair_of(const char *p)
 {
-	unsigned bit = first << 8 | second;
+	uint16_t pair;
 
-	s->first[first] = 1;
+	memcpy(&pair, p, sizeof pair);
+	return pair;
+}
+
+static void pair_set(struct scrub *s, const char pair[2])
+{
+	unsigned bit = pair_of(pair);
+
+	s->first[(uint8_t)pair[0]] = 1;
 	s->pairs[bit / 64] |= UINT64_C(1) << bit % 64;
 }
 
-static bool pair_has(const struct scrub *s, char first, char second)
+static bool pair_has(const struct scrub *s, const char *p)
 {
-	unsigned bit = (unsigned)(uint8_t)first << 8 | (uint8_t)second;
+	unsigned bit = pair_of(p);
 
 	return s->pairs[bit / 64] >> bit % 64 & 1;
 }
@@ -84,7 +93,7 @@ static bool pattern_add(struct scrub *s, struct sv value,
 	if ((SPELLING_MAX + SPELLING_BREAK_MAX) * n > s->longest)
 		s->longest = (SPELLING_MAX + SPELLING_BREAK_MAX) * n;
 	for (size_t i = spelling_openings(&p->spelling, pairs); i-- > 0;)
-		pair_set(s, (uint8_t)pairs[i][0], (uint8_t)pairs[i][1]);
+		pair_set(s, pairs[i]);
 	return true;
 }
 
@@ -150,20 +159,16 @@ static enum spelled match_at(const struct scrub *s, struct sv in, bool last,
 /* The first position from `from` on that may begin a pattern, or in.n. */
 static size_t candidate(const struct scrub *s, struct sv in, size_t from)
 {
-	const uint8_t *p = (const uint8_t *)in.p;
 	size_t i = from;
 
-	for (;;) {
-		/* Nearly all of a response goes by here, four at a time. */
-		while (i + 4 < in.n && !(s->first[p[i]] | s->first[p[i + 1]] |
-					 s->first[p[i + 2]] |
-					 s->first[p[i + 3]]))
-			i += 4;
-		if (i + 1 >= in.n || (s->first[p[i]] &&
-				      pair_has(s, in.p[i], in.p[i + 1])))
-			break;
+	/* Nearly all of a response goes by here, four at a time. */
+	while (i + 4 < in.n && !(pair_has(s, in.p + i) |
+				 pair_has(s, in.p + i + 1) |
+				 pair_has(s, in.p + i + 2) |
+				 pair_has(s, in.p + i + 3)))
+		i += 4;
+	while (i + 1 < in.n && !pair_has(s, in.p + i))
 		i++;
-	}
 	if (i + 1 < in.n || i >= in.n)
 		return i;
 	return s->first[(uint8_t)in.p[i]] ? i : in.n;

@@ -26,7 +26,7 @@ struct scrub {
 	size_t n_patterns;
 	size_t longest;		/* bytes of the longest spelling */
 	uint8_t first[256];	/* may a pattern begin with this byte ... */
-	uint64_t pairs[1024];	/* ... and go on with that one? */
+	uint64_t pairs[1024];	/* ... or these two, as they lie in memory? */
 	struct buf held;	/* what cannot be told yet, wiped */
 	size_t masked;		/* of held: belongs to an occurrence already */
 	uint64_t hits;
