@@ -26,6 +26,7 @@
 #include "bounds.h"
 #include "cache_store.h"
 #include "complaint.h"
+#include "exposure.h"
 #include "launch.h"
 #include "obstacle.h"
 #include "own.h"
@@ -352,6 +353,31 @@ static int release(struct run *r, struct err *e)
 	return 0;
 }
 
+/* While pid 1 builds, vault looks for the secrets in what there will be. */
+static int search(struct run *r, struct err *e)
+{
+	const struct exposure *x = r->plan->exposure;
+
+	return x ? warden_search(&r->warden, buf_sv(&x->text), e) : 0;
+}
+
+static int check_found(const struct run *r, struct err *e)
+{
+	struct sv name, where;
+	size_t at;
+
+	if (!warden_has_found(&r->warden, &name, &at))
+		return 0;
+	where = exposure_at(r->plan->exposure, at);
+	if (where.p[0] != '/')
+		return err_kind(e, ERR_POLICY, "secret %.*s: its value is also "
+				"in %.*s, which the agent has", SV_FMT(name),
+				SV_FMT(where));
+	return err_kind(e, ERR_POLICY, "secret %.*s: its value is also in "
+			"%.*s, which the agent can read (write `hide %.*s`)",
+			SV_FMT(name), SV_FMT(where), SV_FMT(where));
+}
+
 /* pid 1, the plan and vault come up side by side; then the command executes. */
 static int start(struct run *r, char **argv, struct err *e)
 {
@@ -377,6 +403,7 @@ static int start(struct run *r, char **argv, struct err *e)
 			 &r->warden, e) < 0 ||
 	    open_held(r, e) < 0 ||
 	    plan_build(r->plan, &r->policy, &r->input, e) < 0 ||
+	    search(r, e) < 0 ||
 	    run_held_note(&r->held, r->plan, r->sandbox.pid, e) < 0)
 		return -1;
 	r->is_planned = true;
@@ -395,7 +422,7 @@ static int start(struct run *r, char **argv, struct err *e)
 	    run_record_start(&r->record, r->cwd, e) < 0)
 		return -1;
 	process_give_way(false);
-	if (warden_await_vault(&r->warden, e) < 0 ||
+	if (warden_await_vault(&r->warden, e) < 0 || check_found(r, e) < 0 ||
 	    warden_serve(&r->warden, steal_fd(&r->sandbox.tcp_fd),
 			 steal_fd(&r->sandbox.dns_fd), e) < 0)
 		return -1;

@@ -19,6 +19,7 @@
 #include <sys/stat.h>
 
 #include "aside.h"
+#include "exposure.h"
 
 struct look {
 	struct builder *b;
@@ -36,7 +37,7 @@ static int look_at_all(struct builder *b, struct err *e)
 	return command_plan(b, e) < 0 || grants_plan(b, e) < 0 ||
 	       caches_check(b, e) < 0 || refusals_check(b, e) < 0 ||
 	       guards_plan(b, e) < 0 || walk_plan(b, e) < 0 ||
-	       links_plan(b, e) < 0 ? -1 : 0;
+	       links_plan(b, e) < 0 || exposure_look(b, e) < 0 ? -1 : 0;
 }
 
 static void work(void *arg)
@@ -141,7 +142,9 @@ int look_plan(struct builder *b, struct err *e)
 	const struct plan plan = *b->plan;
 	int rc;
 
-	if (is_anything_named(b->policy) || !is_on_a_disk(AT_FDCWD))
+	/* With a secret the home directory is looked at as well (exposure.c). */
+	if (is_anything_named(b->policy) || b->policy->secrets_n ||
+	    !is_on_a_disk(AT_FDCWD))
 		return look_aside(b, e);
 	rc = look_here(b, e);
 	if (!b->left)

@@ -15,6 +15,7 @@
 
 #include "area.h"
 #include "devices.h"
+#include "exposure.h"
 #include "kept.h"
 #include "made.h"
 #include "own.h"
@@ -254,6 +255,7 @@ int plan_build(struct plan *plan, const struct policy *p,
 	    limits_plan_io(b, e) < 0 || check_syscalls(b, e) < 0)
 		return -1;
 	plan_end(b);
+	exposure_add_words(b);
 	keep_seen(b);
 	if (b->full)
 		return err_kind(e, ERR_LIMIT, "the plan is too large");
@@ -267,6 +269,7 @@ void plan_free(struct plan *plan)
 	if (!plan)
 		return;
 	limits_forget(&plan->limits);
+	exposure_free(plan->exposure);
 	for (size_t i = 0; i < plan->steps_n; i++)
 		close_fd(&plan->steps[i].tree_fd);
 	for (size_t i = 0; i < plan->overlays_n; i++)

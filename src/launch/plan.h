@@ -140,6 +140,7 @@ struct creation_rule {
 };
 
 struct builder;
+struct exposure;
 struct kept;
 struct made_log;
 
@@ -185,6 +186,10 @@ struct plan {
 	 * nobody adds to it. */
 	const struct builder *seen;
 	_Atomic uint64_t sentry_since_ms;	/* it is at something; 0: at none */
+
+	/* What vault looks through; owned, the parent's alone; NULL without a
+	 * secret. */
+	struct exposure *exposure;
 
 	cpu_set_t cpus;			/* of the command; empty: not known */
 	int status;			/* after a failure: LAUNCH_* */

@@ -2,7 +2,7 @@
 /*
  * stockade-vault: set-up, and the end.  See vault.h.
  *
- * BOOT: VAULT_START, the announced SOURCEs, VAULT_PEER at any time.  When all
+ * BOOT: VAULT_START, the announced SOURCEs; VAULT_PEER and SEARCH at any time.  When all
  * values are read the process confines itself, says READY and begins to listen
  * to edge and dial.  Any error is a FAULT to warden and the end: a run without
  * its vault has no network and no secret, never less protection.
@@ -46,6 +46,8 @@ void vault_check_ready(struct vault *v)
 	v->warden.phase = PHASE_RUN;
 	channel_pause(&v->edge, false);
 	channel_pause(&v->dial, false);
+	if (vault_search(v, &e) < 0)
+		vault_fail(v, &e);
 }
 
 static int on_start(struct vault *v, const struct msg_VAULT_START *m,
@@ -119,6 +121,8 @@ static int dispatch(struct vault *v, struct msg *m, struct err *e)
 		return on_start(v, &m->VAULT_START, e);
 	if (m->kind == MSG_SOURCE)
 		return vault_on_source(v, m, e);
+	if (m->kind == MSG_SEARCH)
+		return vault_on_search(v, m, e);
 	if (m->kind == MSG_VAULT_PEER)
 		return on_peer(v, m, e);
 	if (m->kind == MSG_GRANT)
@@ -160,6 +164,7 @@ int main(void)
 	    loop_run(v->loop, &e) < 0)
 		return 1;
 	vault_drop_sources(v);
+	vault_drop_search(v);
 	for (unsigned i = 0; i < v->n_secrets; i++)
 		secret_wipe(&v->secrets[i]);
 	buf_free(&v->due);

@@ -20,6 +20,7 @@
 enum { VAULT_DUE_MAX = 2 << 20 };
 
 struct source;
+struct text;
 
 struct vault {
 	struct loop *loop;
@@ -32,6 +33,7 @@ struct vault {
 	unsigned n_complete;
 	struct buf due;			/* what dial is still to be leased */
 	struct buf absent;		/* optional entries that no file has */
+	struct text *searched;		/* what waits for the values */
 	bool started, ready;
 	int status;			/* of the process */
 };
@@ -46,6 +48,11 @@ void vault_check_ready(struct vault *v);
 /* sources.c */
 int vault_on_source(struct vault *v, struct msg *m, struct err *e);
 void vault_drop_sources(struct vault *v);
+
+/* search.c: SEARCH, once; it is done when the values are there. */
+int vault_on_search(struct vault *v, struct msg *m, struct err *e);
+int vault_search(struct vault *v, struct err *e);
+void vault_drop_search(struct vault *v);
 
 /* sign.c: LEAF_KEY and SIGN */
 int vault_on_edge(struct channel *c, struct msg *m, struct err *e);

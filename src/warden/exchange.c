@@ -199,9 +199,17 @@ int warden_on_vault(struct channel *ch, struct msg *m, struct err *e)
 			break;
 		buf_put(&w->ca_pem, m->READY.ca_pem);
 		w->vault_ready = true;
-		loop_stop(w->loop);
+		if (!w->search.asked || w->search.answered)
+			loop_stop(w->loop);
 		return credential_set_missed(&w->credentials,
 					     m->READY.absent, e);
+	case MSG_FOUND:
+		if (!w->search.asked || w->search.answered)
+			break;
+		w->search.answered = true;
+		w->search.found = m->FOUND;
+		loop_stop(w->loop);
+		return 0;
 	case MSG_PONG:
 		w->vault.unanswered = 0;
 		return 0;

@@ -169,11 +169,16 @@ static void vault_late(struct timer *t)
 	loop_stop(w->loop);
 }
 
+static bool has_answered(const struct warden *w)
+{
+	return w->vault_ready && (!w->search.asked || w->search.answered);
+}
+
 int warden_await_vault(struct warden *w, struct err *e)
 {
 	if (w->vault.pid_fd < 0 && !w->fault.kind)
 		return 0;
-	if (!w->vault_ready && !w->fault.kind) {
+	if (!has_answered(w) && !w->fault.kind) {
 		w->vault_timer.fired = vault_late;
 		loop_arm(w->loop, &w->vault_timer, VAULT_READY_MS);
 		if (loop_run(w->loop, e) < 0)
@@ -186,7 +191,7 @@ int warden_await_vault(struct warden *w, struct err *e)
 			*e = w->fault;
 		return -1;
 	}
-	if (!w->vault_ready)
+	if (!has_answered(w))
 		return err_kind(e, ERR_LIMIT, "the secrets' sources did not "
 				"answer within %d seconds",
 				VAULT_READY_MS / 1000);

@@ -39,6 +39,7 @@ struct warden {
 	bool intercept;			/* TLS is opened: vault has a CA */
 	struct buf ca_pem;		/* from READY */
 	bool vault_ready;
+	struct { bool asked, answered; struct msg_FOUND found; } search;
 	struct timer vault_timer;
 
 	/* The sandbox's sockets, until edge has them. */
@@ -65,6 +66,12 @@ must_check int warden_init(struct warden *w, struct loop *l,
 			   struct err *e);
 /* Waits for vault's "ready" (with a limit); nothing to do without vault. */
 must_check int warden_await_vault(struct warden *w, struct err *e);
+/* Before that: has vault look for the values in what the agent will be able to
+ * read.  Nothing to do where there is no vault. */
+must_check int warden_search(struct warden *w, struct sv text, struct err *e);
+/* After it: is one there?  Which, and at which byte. */
+bool warden_has_found(const struct warden *w, struct sv *ret_name,
+		      size_t *ret_at);
 /* Takes the sandbox's sockets; edge starts with the first packet. */
 must_check int warden_serve(struct warden *w, int listener_fd, int dns_fd,
 			    struct err *e);

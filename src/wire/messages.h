@@ -37,6 +37,8 @@ enum { WIRE_FDS_MAX = 4, WIRE_SIZE_MAX = 131072, WIRE_CHUNK_MAX = 65536 };
 	M(VAULT_START, WARDEN, VAULT, 0, PHASE_BOOT)            \
 	M(SOURCE, WARDEN, VAULT, 1, PHASE_BOOT)                 \
 	M(READY, VAULT, WARDEN, 0, PHASE_BOTH)                  \
+	M(SEARCH, WARDEN, VAULT, 1, PHASE_BOTH)                 \
+	M(FOUND, VAULT, WARDEN, 0, PHASE_BOTH)                  \
 	M(VAULT_PEER, WARDEN, VAULT, 1, PHASE_BOTH)             \
 	M(ROOTS, WARDEN, DIAL, 1, PHASE_BOOT)                   \
 	M(DIAL_START, WARDEN, DIAL, 2, PHASE_BOOT)              \
@@ -100,6 +102,11 @@ enum { WIRE_FDS_MAX = 4, WIRE_SIZE_MAX = 131072, WIRE_CHUNK_MAX = 65536 };
 /* ca is empty unless want_ca.  absent: optional secrets, each a U32, of which the
  * file has no entry. */
 #define WIRE_FIELDS_READY(F) F(SV, ca_pem, 8192) F(SV, absent, 1024)
+/* Descriptor: a memfd of what the agent will be able to read, of so many bytes; when
+ * the values are there, vault says in FOUND whether one of them lies in it, and at
+ * which byte. */
+#define WIRE_FIELDS_SEARCH(F) F(U32, size, 0)
+#define WIRE_FIELDS_FOUND(F) F(U8, found, 0) F(U32, secret, 0) F(U32, at, 0)
 /* Descriptor: a socket to that role. */
 #define WIRE_FIELDS_VAULT_PEER(F) F(U8, role, 0)
 /* Descriptor: a file of PEM certificates that upstream TLS may trust. */

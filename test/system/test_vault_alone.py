@@ -2,6 +2,7 @@
 """stockade-vault among stand-ins for warden, edge and dial: the whole process,
 confined, from its start to its end.
 """
+import base64
 import os
 import re
 import signal
@@ -48,7 +49,10 @@ class Run:
 
     def peer(self, role):
         ours, theirs = wire.pair()
-        self.warden.send("VAULT_PEER", [theirs.fileno()], role=role)
+        try:
+            self.warden.send("VAULT_PEER", [theirs.fileno()], role=role)
+        except BrokenPipeError:
+            pass    # a source was at fault: what it said is still to be read
         theirs.close()
         return wire.Channel(ours)
 
@@ -322,3 +326,58 @@ def test_who_does_not_read_its_certificates_is_not_asked_for_more(start):
     for i in range(4000):
         assert run.edge.expect("CERTIFICATE").name == b"host-%d.test" % i
     asker.join()
+
+
+def text_of(content):
+    """As warden gives it: a file that has no name."""
+    fd = os.memfd_create("search")
+    os.write(fd, content)
+    return fd
+
+
+def search(run, content):
+    fd = text_of(content)
+    run.warden.send("SEARCH", [fd], size=len(content))
+    os.close(fd)
+
+
+@pytest.mark.parametrize("content, at", [
+    (b"a" + SECRET + b"b", 1), (b"x" * 5000 + SECRET, 5000),
+    (base64.b64encode(b"u:" + SECRET), 3), (base64.b64encode(SECRET), 0),
+    (base64.b64encode(b"u" + SECRET), 2), (SECRET[1:], None), (b"\0", None),
+])
+def test_a_value_is_found_in_what_is_searched(start, content, at):
+    run = start().ready()
+    search(run, content)
+    answer = run.warden.expect("FOUND")
+    assert (answer.found, answer.secret) == (at is not None, 0)
+    assert answer.at == (at or 0)
+    assert run.grant(0) == [SECRET]
+
+
+def test_it_is_searched_when_the_values_are_there(start):
+    read_end, write_end = os.pipe()
+    run = start(secrets=[("ONE", b"first-value"), ("TWO", read_end)])
+    search(run, b"not this; second-value")
+    os.write(write_end, b"second-value\n")
+    os.close(write_end)
+    run.ready()
+    answer = run.warden.expect("FOUND")
+    assert (answer.found, answer.secret, answer.at) == (1, 1, 10)
+
+
+def test_a_second_search_ends_the_vault(start):
+    run = start().ready()
+    search(run, SECRET)
+    assert run.warden.expect("FOUND").found
+    search(run, SECRET)
+    assert "malformed SEARCH" in run.fault()
+
+
+def test_who_else_asks_for_a_search_ends_the_vault(start):
+    for role in "edge", "dial":
+        run = start().ready()
+        fd = text_of(SECRET)
+        getattr(run, role).send("SEARCH", [fd], size=len(SECRET))
+        os.close(fd)
+        run.fault()
