@@ -516,6 +516,21 @@ def test_placeholders_differ_from_run_to_run(stockade, net):
     assert all(len(line) > 20 for line in seen)
 
 
+def test_the_placeholder_of_another_run(stockade, net, api):
+    """It is worth nothing in this one, and is known for what it is."""
+    first = stockade.sh('printf %s "$TOKEN"', policy=net + ALLOW + SECRET,
+                        env=ENV).ok().out
+    stockade.sh(f'curl -sS -o /dev/null -H "X-Other: {first}" '
+                f'https://api.test/1; curl -sS -o /dev/null {BEARER} '
+                'https://api.test/2', policy=net + ALLOW + SECRET,
+                env=ENV).ok()
+    one, two = api.requests
+    assert one.get("x-other") == first and not one.get("authorization")
+    assert two.get("authorization") == "Bearer " + VALUE
+    violation, = [r for r in stockade.log() if r["event"] == "violation"]
+    assert violation["name"] == "x-other" and "TOKEN" not in violation.values()
+
+
 def test_tls_that_does_not_verify_gets_nothing(stockade, authority, api,
                                                other):
     """other's certificate is not api.test's: the credential stays."""
