@@ -133,15 +133,16 @@ static void look_for_placeholder(struct call *call, struct sv data)
 {
 	struct exchange *x = call->exchange;
 	struct msg m = { .kind = MSG_VIOLATION };
-	char found[PLACEHOLDER_SIZE];
+	struct placeholder_core found;
 
 	if (x->violations >= VIOLATIONS_MAX ||
-	    !placeholder_scan(&x->scan, data, found))
+	    !placeholder_scan(&x->scan, call->conn->edge->shaped, data,
+			      &found))
 		return;
 	x->violations++;
 	m.VIOLATION.conn = call->number;
 	m.VIOLATION.id = x->id;
-	m.VIOLATION.placeholder = sv_of(found, sizeof found);
+	m.VIOLATION.placeholder = sv_of(found.text, found.n);
 	m.VIOLATION.where = SV("body");
 	edge_tell(call->conn->edge, &m);
 }

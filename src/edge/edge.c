@@ -117,6 +117,7 @@ static int start_vault(struct edge *g, int fd, struct err *e)
 static int on_start(struct edge *g, struct msg *m, struct err *e)
 {
 	g->intercept = m->EDGE_START.intercept == 1;
+	g->shaped = m->EDGE_START.shaped == 1;
 	if (m->n_fds != (g->intercept ? 3 : 2))
 		return err_kind(e, ERR_PROTO, "EDGE_START with %u descriptors",
 				m->n_fds);

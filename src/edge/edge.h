@@ -52,6 +52,7 @@ struct edge {
 	struct channel warden;
 	struct channel vault;		/* open only with intercept */
 	bool intercept;
+	bool shaped;			/* some placeholders are */
 	struct names *names;
 	struct tls_server *tls;
 	struct watch listener, dns;	/* their descriptors are owned */

@@ -1,66 +1,75 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Placeholders: see placeholder.h. */
+/* Finding placeholders: see placeholder.h. */
 #include "placeholder.h"
 
 #include "base64.h"
+#include "own.h"
+#include "placeholder_core.h"
 #include "spelling.h"
 
 enum {
-	PREFIX_SIZE = sizeof(PLACEHOLDER_PREFIX) - 1,
-	BASE64_MAX = (PLACEHOLDER_SIZE + 2 + 2) / 3 * 4,
+	MARK_MAX = sizeof(PLACEHOLDER_MARK) - 1,
+	BASE64_MAX = (PLACEHOLDER_CORE_MAX + 2 + 2) / 3 * 4,
 };
 _Static_assert(BASE64_MAX < sizeof(((struct placeholder_scan *)0)->held),
 	       "the longest form fits what is held back");
 
-static const char hex[] = "0123456789abcdef";
+static const struct kind {
+	struct sv mark;
+	struct sv digits;	/* of which what follows is made */
+	size_t n;		/* with the mark */
+} kinds[] = {
+	{ SV(PLACEHOLDER_MARK), SV("0123456789abcdef"),
+	  sizeof(PLACEHOLDER_MARK) - 1 + PLACEHOLDER_DIGITS },
+	{ SV(PLACEHOLDER_SHAPED_MARK), SV(PLACEHOLDER_ALPHABET),
+	  sizeof(PLACEHOLDER_SHAPED_MARK) - 1 + PLACEHOLDER_LETTERS },
+};
 
-void placeholder_make(const uint8_t random[PLACEHOLDER_RANDOM],
-		      char out[PLACEHOLDER_SIZE])
+static bool is_digit_of(const struct kind *k, char c)
 {
-	memcpy(out, PLACEHOLDER_PREFIX, PREFIX_SIZE);
-	for (size_t i = 0; i < PLACEHOLDER_RANDOM; i++) {
-		out[PREFIX_SIZE + 2 * i] = hex[random[i] >> 4];
-		out[PREFIX_SIZE + 2 * i + 1] = hex[random[i] & 15];
-	}
+	return c && sv_find(k->digits, c) < k->digits.n;
 }
 
-static bool is_lower_hex(char c)
+static bool is_core(const struct kind *k, struct sv v)
 {
-	return is_digit(c) || (c >= 'a' && c <= 'f');
-}
-
-bool placeholder_is(struct sv v)
-{
-	if (v.n != PLACEHOLDER_SIZE || !sv_starts(v, SV(PLACEHOLDER_PREFIX)))
+	if (v.n != k->n || !sv_starts(v, k->mark))
 		return false;
-	for (size_t i = PREFIX_SIZE; i < v.n; i++)
-		if (!is_lower_hex(v.p[i]))
+	for (size_t i = k->mark.n; i < v.n; i++)
+		if (!is_digit_of(k, v.p[i]))
 			return false;
 	return true;
 }
 
-/* At the start of in, in any spelling but base64. */
-static bool spelled_at(struct sv in, char out[PLACEHOLDER_SIZE])
+static void start_core(const struct kind *k, struct placeholder_core *ret)
 {
-	struct spelling prefix = spelling_of(SV(PLACEHOLDER_PREFIX));
+	memcpy(ret->text, k->mark.p, k->mark.n);
+	ret->n = (uint8_t)k->n;
+}
+
+/* At the start of in, in any spelling but base64. */
+static bool spelled_at(const struct kind *k, struct sv in,
+		       struct placeholder_core *ret)
+{
+	struct spelling mark = spelling_of(k->mark);
 	size_t n, at;
 
-	if (spelling_match(&prefix, in, true, &at) != SPELLED_YES)
+	if (spelling_match(&mark, in, true, &at) != SPELLED_YES)
 		return false;
-	memcpy(out, PLACEHOLDER_PREFIX, PREFIX_SIZE);
-	for (size_t i = PREFIX_SIZE; i < PLACEHOLDER_SIZE; i++) {
-		size_t k = 0;
+	start_core(k, ret);
+	for (size_t i = k->mark.n; i < k->n; i++) {
+		size_t d = 0;
 
-		for (; k < 16; k++) {
-			struct spelling digit = spelling_of(sv_of(hex + k, 1));
+		for (; d < k->digits.n; d++) {
+			struct spelling digit = spelling_of(
+				sv_of(k->digits.p + d, 1));
 
 			if (spelling_match(&digit, sv_from(in, at), true,
 					   &n) == SPELLED_YES)
 				break;
 		}
-		if (k == 16)
+		if (d == k->digits.n)
 			return false;
-		out[i] = hex[k];
+		ret->text[i] = k->digits.p[d];
 		at += n;
 	}
 	return true;
@@ -73,86 +82,104 @@ static int base64_digit(char c)
 }
 
 /*
- * The random part, when base64 of the prefix at that alignment was found at
+ * The random part, when base64 of the mark at that alignment was found at
  * the start of in.  Returns how far into in it reaches, or 0.
  */
-static size_t base64_at(struct sv in, unsigned alignment,
-			char out[PLACEHOLDER_SIZE])
+static size_t base64_at(const struct kind *k, struct sv in, unsigned alignment,
+			struct placeholder_core *ret)
 {
 	size_t start = (8 * alignment + 5) / 6;	/* the digit at in.p[0] */
-	size_t end = (8 * (alignment + PLACEHOLDER_SIZE) + 5) / 6;
+	size_t end = (8 * (alignment + k->n) + 5) / 6;
 
 	if (in.n < end - start)
 		return 0;
-	memcpy(out, PLACEHOLDER_PREFIX, PREFIX_SIZE);
-	/* The prefix's last bits share a digit with what follows. */
-	for (size_t i = PREFIX_SIZE - 1; i < PLACEHOLDER_SIZE; i++) {
+	start_core(k, ret);
+	/* The mark's last bits share a digit with what follows. */
+	for (size_t i = k->mark.n - 1; i < k->n; i++) {
 		size_t bit = 8 * (alignment + i) - 6 * start;
 		int high = base64_digit(in.p[bit / 6]);
 		int low = base64_digit(in.p[bit / 6 + 1]);
+		char c;
 
 		if (high < 0 || low < 0)
 			return 0;
-		out[i] = (char)((high << 6 | low) >> (4 - bit % 6) & 0xff);
-		if (i < PREFIX_SIZE ? out[i] != PLACEHOLDER_PREFIX[i] :
-				      !is_lower_hex(out[i]))
+		c = (char)((high << 6 | low) >> (4 - bit % 6) & 0xff);
+		if (i < k->mark.n ? c != k->mark.p[i] : !is_digit_of(k, c))
 			return 0;
+		ret->text[i] = c;
 	}
 	return end - start;
 }
 
-/* The first one in base64 or raw that ends behind `least` bytes of text. */
-static bool find_plain(struct sv text, size_t least,
-		       char out[PLACEHOLDER_SIZE])
+/* As it is, at the start of in. */
+static size_t raw_at(const struct kind *k, struct sv in,
+		     struct placeholder_core *ret)
 {
-	for (unsigned form = 0; form < 4; form++) {
-		char digits[4 * (PREFIX_SIZE + 2) / 3];
-		struct sv needle = SV(PLACEHOLDER_PREFIX);
+	struct sv v = sv_head(in, k->n);
 
-		if (form < 3) {
-			needle.n = spelling_base64(needle, form, digits);
-			needle.p = digits;
-		}
-		for (size_t at = 0; text.n - at >= needle.n; at++) {
-			struct sv rest = sv_of(text.p + at, text.n - at);
-			size_t hit = sv_find_sv(rest, needle), n;
+	if (!is_core(k, v))
+		return 0;
+	memcpy(ret->text, v.p, v.n);
+	ret->n = (uint8_t)v.n;
+	return v.n;
+}
 
-			if (hit == rest.n)
-				break;
-			at += hit;
-			rest = sv_from(rest, hit);
-			if (form == 3)
-				n = placeholder_is(sv_head(rest,
-							   PLACEHOLDER_SIZE))
-					    ? PLACEHOLDER_SIZE : 0;
-			else
-				n = base64_at(rest, form, out);
-			if (n == 0 || at + n <= least)
-				continue;
-			if (form == 3)
-				memcpy(out, rest.p, PLACEHOLDER_SIZE);
+/* The first one in base64 at that alignment, or with 3 raw, that ends behind
+ * `least` bytes of text. */
+static bool find_form(const struct kind *k, unsigned form, struct sv text,
+		      size_t least, struct placeholder_core *ret)
+{
+	char digits[4 * (MARK_MAX + 2) / 3];
+	struct sv needle = k->mark;
+
+	if (form < 3) {
+		needle.n = spelling_base64(needle, form, digits);
+		needle.p = digits;
+	}
+	for (size_t at = 0; text.n - at >= needle.n; at++) {
+		struct sv rest = sv_of(text.p + at, text.n - at);
+		size_t hit = sv_find_sv(rest, needle), n;
+
+		if (hit == rest.n)
+			break;
+		at += hit;
+		rest = sv_from(rest, hit);
+		n = form < 3 ? base64_at(k, rest, form, ret)
+			     : raw_at(k, rest, ret);
+		if (n && at + n > least)
 			return true;
-		}
 	}
 	return false;
 }
 
-bool placeholder_find(struct sv text, char out[PLACEHOLDER_SIZE])
+static bool find_plain(bool shaped, struct sv text, size_t least,
+		       struct placeholder_core *ret)
+{
+	for (size_t k = 0; k < (shaped ? countof(kinds) : 1); k++)
+		for (unsigned form = 0; form < 4; form++)
+			if (find_form(&kinds[k], form, text, least, ret))
+				return true;
+	return false;
+}
+
+bool placeholder_find(struct sv text, struct placeholder_core *ret)
 {
 	for (size_t i = 0; i < text.n; i++) {
 		char c = text.p[i];
 
-		if ((c == 's' || c == '%' || c == '\\' || c == '&') &&
-		    spelled_at(sv_of(text.p + i, text.n - i), out))
-			return true;
+		if (c != 's' && c != 'S' && c != '%' && c != '\\' && c != '&')
+			continue;
+		for (size_t k = 0; k < countof(kinds); k++)
+			if (spelled_at(&kinds[k], sv_from(text, i), ret))
+				return true;
 	}
-	return find_plain(text, 0, out);
+	return find_plain(true, text, 0, ret);
 }
 
-bool placeholder_is_in(struct sv text, struct sv placeholder)
+bool placeholder_is_in(struct sv text, struct sv core)
 {
-	char digits[4 * (PLACEHOLDER_SIZE + 2) / 3];
-	struct spelling form = spelling_of(placeholder);
+	char digits[4 * (PLACEHOLDER_CORE_MAX + 2) / 3];
+	struct spelling form = spelling_of(core);
 	size_t n;
 
 	/* As it is, then in base64 at the three alignments. */
@@ -161,15 +188,15 @@ bool placeholder_is_in(struct sv text, struct sv placeholder)
 			if (spelling_match(&form, sv_from(text, i), true,
 					   &n) == SPELLED_YES)
 				return true;
-		n = k < 3 ? spelling_base64(placeholder, k, digits) : 0;
+		n = k < 3 ? spelling_base64(core, k, digits) : 0;
 		form = spelling_of(sv_of(digits, n));
 		form.url64 = true;
 	}
 	return false;
 }
 
-bool placeholder_scan(struct placeholder_scan *s, struct sv piece,
-		      char out[PLACEHOLDER_SIZE])
+bool placeholder_scan(struct placeholder_scan *s, bool shaped, struct sv piece,
+		      struct placeholder_core *ret)
 {
 	enum { HOLD = BASE64_MAX };
 	char seam[2 * HOLD];
@@ -181,9 +208,9 @@ bool placeholder_scan(struct placeholder_scan *s, struct sv piece,
 	if (head)
 		memcpy(seam + s->n, piece.p, head);
 	n = s->n + head;
-	found = find_plain(sv_of(seam, n), s->n, out);
+	found = find_plain(shaped, sv_of(seam, n), s->n, ret);
 	if (!found && piece.n)
-		found = find_plain(piece, 0, out);
+		found = find_plain(shaped, piece, 0, ret);
 	if (piece.n >= HOLD) {
 		memcpy(s->held, piece.p + piece.n - HOLD, HOLD);
 		s->n = HOLD;

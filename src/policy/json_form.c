@@ -222,6 +222,8 @@ static void put_secret(struct json *j, const struct secret_rule *r)
 	}
 	if (r->add)
 		json_put_bool(j, "add", true);
+	if (r->like.n)
+		json_put_sv(j, "like", r->like);
 	put_bounds(j, r);
 	close_statement(j, &r->origin);
 }

@@ -281,8 +281,8 @@ static void read_secret(struct entry *n)
 {
 	static const char *const keys[] = {
 		"name", "optional", "from", "source", "key", "for", "as",
-		"user", "header", "prefix", "query", "cookie", "add", "times",
-		"until", "origin", NULL,
+		"user", "header", "prefix", "query", "cookie", "add", "like",
+		"times", "until", "origin", NULL,
 	};
 	struct sv from, as;
 
@@ -305,6 +305,7 @@ static void read_secret(struct entry *n)
 	add_clause(n, "cookie", sv_eq(as, SV("cookie")), NULL);
 	if (flag_of(n, "add"))
 		add_word(n, SV("add"));
+	add_clause(n, "like", true, "like");
 	add_times(n);
 	add_clause(n, "until", true, "until");
 }

@@ -12,6 +12,14 @@ void policy_free(struct policy *p)
 	*p = (struct policy){ .arena = arena_new(p->arena.max) };
 }
 
+bool policy_has_shapes(const struct policy *p)
+{
+	for (size_t i = 0; i < p->secrets_n; i++)
+		if (p->secrets[i].like.n)
+			return true;
+	return false;
+}
+
 bool policy_needs_tls(const struct policy *p)
 {
 	/* Every port may speak TLS: a rule names none of the two. */

@@ -120,6 +120,8 @@ struct secret_rule {
 	struct sv prefix;	/* `header NAME prefix P`, may be empty; `cookie`:
 				   the name and "=" */
 	bool add;		/* also where the agent sends none */
+	struct sv like;		/* what the placeholder looks like: `jwt`, or how
+				   it begins; .n is 0: plain */
 	uint64_t times;		/* requests of a run; 0: any number */
 	enum secret_until until;
 	uint64_t end;		/* unless UNTIL_EVER */
@@ -282,5 +284,7 @@ void policy_free(struct policy *p);
 
 /* Some allow or ask rule can match a request over TLS. */
 bool policy_needs_tls(const struct policy *p);
+/* Some secret has a `like`. */
+bool policy_has_shapes(const struct policy *p);
 
 #endif

@@ -328,6 +328,8 @@ int text_form_secret(struct secret_rule *r, struct arena *a)
 	buf_puts(&b, " as ");
 	put_form(&b, r);
 	buf_puts(&b, r->add ? " add" : "");
+	if (r->like.n)
+		buf_printf(&b, " like %.*s", SV_FMT(r->like));
 	buf_puts(&b, r->times || r->until ? " " : "");
 	text_form_bounds(&b, r);
 	b.full |= scopes.full;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * secret NAME from SOURCE for HOST[,HOST...] as FORM [add] [times N] [until TIME]
+ * secret NAME from SOURCE for HOST[,HOST...] as FORM [add] [like SHAPE] [times N]
+ *	[until TIME]
  *
  * The clauses come in this order only, so that every such line reads the same.
  */
@@ -13,7 +14,7 @@
 #include "urlpattern.h"
 #include "words.h"
 
-enum { SCOPES_MAX = 32, VALUE_MAX = 256 };
+enum { SCOPES_MAX = 32, VALUE_MAX = 256, LIKE_MAX = 32 };
 
 /* The rest of the statement, word by word. */
 struct clause {
@@ -307,6 +308,26 @@ static int parse_form(struct clause *c, struct secret_rule *r, struct err *e)
 	return 0;
 }
 
+/* `jwt`, or the characters that tokens begin with.  By the mark placeholders are
+ * found, so there is one. */
+static int parse_like(struct clause *c, struct secret_rule *r, struct err *e)
+{
+	const struct word *w = next(c, "what the placeholder looks like (jwt, or "
+				    "how it begins)", e);
+
+	if (!w)
+		return -1;
+	r->like = w->text;
+	if (w->text.n == 0 || w->text.n > LIKE_MAX ||
+	    !sv_is_name(w->text) ||
+	    sv_find_sv(w->text, SV("STOCKADE")) < w->text.n)
+		return statement_error(c->s, w, e,
+			"expected `jwt`, or at most %d letters, digits, `-`, `_` "
+			"and `.` without STOCKADE, found \"%.*s\"", LIKE_MAX,
+			WORD_FMT(w->text));
+	return 0;
+}
+
 static int parse_times(struct clause *c, struct secret_rule *r, struct err *e)
 {
 	const struct word *w = next(c, "the number of requests", e);
@@ -369,6 +390,8 @@ int word_secret(const struct statement *s, struct policy *p, struct err *e)
 	    parse_scopes(&c, &r, e) < 0 || parse_form(&c, &r, e) < 0)
 		return -1;
 	r.add = accept(&c, SV("add"));
+	if (accept(&c, SV("like")) && parse_like(&c, &r, e) < 0)
+		return -1;
 	if (parse_bounds(&c, &r, e) < 0 || statement_end(s, c.at, e) < 0)
 		return -1;
 	if (text_form_secret(&r, &p->arena) < 0)

@@ -29,8 +29,8 @@ static const struct word_info table[] = {
 	{ SV("via"), word_via,
 	  "proxy [http://HOST:PORT] [by name] [login USER from SOURCE]", false },
 	{ SV("secret"), word_secret,
-	  "NAME from SOURCE for HOST[,HOST...] as FORM [add] [times N] "
-	  "[until TIME]", true },
+	  "NAME from SOURCE for HOST[,HOST...] as FORM [add] [like SHAPE] "
+	  "[times N] [until TIME]", true },
 	{ SV("roots"), word_roots, "PATH...", true },
 	{ SV("device"), word_device, "gpu | kvm | fuse | PATH...", true },
 	{ SV("publish"), word_publish, "PORT...", false },

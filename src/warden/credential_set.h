@@ -16,7 +16,7 @@
 
 struct credential {
 	const struct secret_rule *rule;		/* borrowed from the policy */
-	char placeholder[PLACEHOLDER_SIZE];	/* no NUL */
+	struct placeholder placeholder;
 	int source_fd;		/* owned until vault has it; -1 */
 	pid_t command_pid;	/* of a `from command`; 0 */
 	bool absent;		/* optional, and its source is not there */
@@ -66,7 +66,13 @@ must_check int credential_set_settle(struct credential_set *s, struct err *e);
 
 static inline struct sv credential_placeholder(const struct credential *c)
 {
-	return sv_of(c->placeholder, sizeof c->placeholder);
+	return placeholder_text(&c->placeholder);
+}
+
+/* What a placeholder is found by where it should not be. */
+static inline struct sv credential_core(const struct credential *c)
+{
+	return placeholder_core(&c->placeholder);
 }
 
 /* A placeholder where it is not replaced: it stays one. */

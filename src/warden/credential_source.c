@@ -30,12 +30,12 @@ enum {
 
 static int draw_placeholder(struct credential *c, struct err *e)
 {
-	uint8_t noise[PLACEHOLDER_RANDOM];
+	uint8_t noise[PLACEHOLDER_NOISE];
 
 	if (getrandom(noise, sizeof noise, 0) != sizeof noise)
 		return err_sys(e, "getrandom");
-	placeholder_make(noise, c->placeholder);
-	return 0;
+	return placeholder_make(noise, c->rule->like, &c->placeholder) ? 0 :
+	       err_kind(e, ERR_BUG, "a placeholder is too long");
 }
 
 static int absent(struct credential *c, struct err *e, const char *what)

@@ -163,7 +163,7 @@ static int on_violation(struct warden *w, const struct msg_VIOLATION *m,
 
 	for (size_t i = 0; i < w->credentials.n; i++)
 		if (sv_eq(m->placeholder,
-			  credential_placeholder(&w->credentials.v[i])))
+			  credential_core(&w->credentials.v[i])))
 			v.credential = &w->credentials.v[i];
 	/* One of another run is nobody's here, but worth a line. */
 	w->violations++;

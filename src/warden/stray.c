@@ -16,13 +16,13 @@ static void add(struct credential_use *use, const struct credential *c,
 static void look(const struct credential_set *s, struct sv text,
 		 const char *where, struct sv name, struct credential_use *use)
 {
-	char found[PLACEHOLDER_SIZE];
+	struct placeholder_core found;
 	bool ours = false;
 
-	if (!placeholder_find(text, found))
+	if (!placeholder_find(text, &found))
 		return;
 	for (size_t i = 0; i < s->n; i++)
-		if (placeholder_is_in(text, credential_placeholder(&s->v[i]))) {
+		if (placeholder_is_in(text, credential_core(&s->v[i]))) {
 			add(use, &s->v[i], where, name);
 			ours = true;
 		}

@@ -278,6 +278,7 @@ int warden_start_edge(struct warden *w, struct err *e)
 	if (helper_start(&w->edge, w->loop, e) < 0)
 		return -1;
 	out.EDGE_START.intercept = w->intercept;
+	out.EDGE_START.shaped = policy_has_shapes(w->policy);
 	relay_put_hints(w->policy, &hints);
 	out.EDGE_START.relays = buf_sv(&hints);
 	out.fds[0] = w->listener_fd;

@@ -89,8 +89,10 @@ enum { WIRE_FDS_MAX = 4, WIRE_SIZE_MAX = 131072, WIRE_CHUNK_MAX = 65536 };
 /* Descriptors: the capturing TCP listener, the DNS socket, and with
  * `intercept` the socket to vault.  Without `intercept` TLS is refused.  relays
  * are kind (U8) and port (U16, 0 for any) of every rule that OPEN may ask for;
- * with kind 0 it is a port of the loopback that is captured. */
-#define WIRE_FIELDS_EDGE_START(F) F(U8, intercept, 0) F(SV, relays, 4096)
+ * with kind 0 it is a port of the loopback that is captured.  shaped: there are
+ * placeholders that are not plain. */
+#define WIRE_FIELDS_EDGE_START(F) F(U8, intercept, 0) F(U8, shaped, 0)          \
+	F(SV, relays, 4096)
 /* `sources` SOURCE messages follow; then vault answers READY. */
 #define WIRE_FIELDS_VAULT_START(F) F(U8, want_ca, 0) F(U32, sources, 0)
 /* Descriptor: the read end the value comes from, up to end of file; with a
@@ -137,7 +139,8 @@ enum { WIRE_FDS_MAX = 4, WIRE_SIZE_MAX = 131072, WIRE_CHUNK_MAX = 65536 };
 #define WIRE_FIELDS_REFUSED(F)                                            \
 	F(U32, conn, 0) F(SV, host, 253) F(U16, port, 0)                  \
 	F(SV, reason, 512)
-/* A placeholder in a place where it is never replaced; `where` says which. */
+/* A placeholder, by its core, in a place where it is never replaced; `where` says
+ * which. */
 #define WIRE_FIELDS_VIOLATION(F)                                          \
 	F(U32, conn, 0) F(U32, id, 0) F(SV, placeholder, 128)             \
 	F(SV, where, 64)

@@ -286,7 +286,7 @@ def test_a_token_is_for_the_repository_alone(stockade):
     policy = stockade.policy(
         "profile github-write octo/app\n"
         "secret GITHUB_TOKEN from command false"
-        " for api.github.com/repos/octo/app/** as bearer add\n"
+        " for api.github.com/repos/octo/app/** as bearer add like gho_\n"
         "secret GIT_TOKEN from command false"
         " for github.com/octo/app/**,github.com/octo/app.git/**"
         " as basic x-access-token add\n")

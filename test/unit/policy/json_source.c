@@ -14,9 +14,9 @@ static const char everything[] =
 	"deny * *.c.example.com\nallow * a.example.com\n"
 	"reach m.local:80 via [::1]:80\nroots? ca.pem\n"
 	"secret A1 from file k for a.example.com/v1,a.example.com:8443 "
-	"as header x-k prefix 'T ' add times 3 until 90s\n"
+	"as header x-k prefix 'T ' add like a.B-1_ times 3 until 90s\n"
 	"secret? A6 from file k.json key /a/b~1c for a.example.com as bearer\n"
-	"secret A7 from file .npmrc key 'x y' for a.example.com as bearer add\n"
+	"secret A7 from file .npmrc key 'x y' for a.example.com as bearer add like jwt\n"
 	"secret? A2 from command \"a b\" for a.example.com as basic u\n"
 	"secret A3 from env for a.example.com as bearer\n"
 	"secret A4 from env for a.example.com as query api_key "
@@ -129,6 +129,9 @@ static const struct {
 	{ "{\"version\":1,\"secrets\":[{\"name\":\"A\",\"from\":\"env\","
 	  "\"for\":[{\"host\":\"a.example.com\"}],\"as\":\"bearer\","
 	  "\"until\":30}]}", "expected a string for \"until\"" },
+	{ "{\"version\":1,\"secrets\":[{\"name\":\"A\",\"from\":\"env\","
+	  "\"for\":[{\"host\":\"a.example.com\"}],\"as\":\"bearer\","
+	  "\"like\":\"a b\"}]}", "expected `jwt`" },
 	{ "{\"version\":1,\"limits\":[{\"word\":\"ask\",\"value\":\"1\"}]}",
 	  "cannot enforce" },
 };

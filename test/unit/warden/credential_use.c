@@ -12,10 +12,11 @@ static struct secret_scope scope = { .host = { "api.test", 8 },
 				     .path = { "/v1/**", 6 } };
 static struct secret_rule rule;
 static struct credential_set set;
+static struct sv like;	/* of the placeholder */
 
 static void set_up(enum secret_form form, bool add)
 {
-	uint8_t noise[PLACEHOLDER_RANDOM] = { 1, 2, 3 };
+	uint8_t noise[PLACEHOLDER_NOISE] = { 1, 2, 3 };
 
 	rule = (struct secret_rule){
 		.name = SV("TOKEN"), .scopes = &scope, .scopes_n = 1,
@@ -29,7 +30,7 @@ static void set_up(enum secret_form form, bool add)
 	set.v = calloc(1, sizeof *set.v);
 	set.n = 1;
 	set.v[0].rule = &rule;
-	placeholder_make(noise, set.v[0].placeholder);
+	CHECK(placeholder_make(noise, like, &set.v[0].placeholder));
 }
 
 static struct sv mark(void)
@@ -446,6 +447,43 @@ static void test_use_cookie_is_added(void)
 	CHECK(!u.usurped);
 }
 
+/* Where a plain one is swapped, and where it is found astray. */
+static void test_use_shaped_placeholders_are_like_plain_ones(void)
+{
+	static const struct sv shapes[] = { SV("ghp_"), SV("jwt"), SV("a.b-") };
+
+	for (size_t i = 0; i < countof(shapes); i++) {
+		auto_buf struct buf value = buf_new(400), plain = buf_new(400);
+		struct credential_use u;
+
+		like = shapes[i];
+		set_up(SECRET_BASIC, false);
+		buf_puts(&plain, "me:");
+		buf_put(&plain, mark());
+		buf_puts(&value, "Basic ");
+		buf_put_base64(&value, buf_sv(&plain));
+		use(SV("authorization"), buf_sv(&value), "api.test", "/v1/x",
+		    true, &u);
+		CHECK_INT(swaps(&u), 1);
+		CHECK_INT(u.edits[0].form, EDIT_BASIC);
+		CHECK(sv_eq(u.edits[0].placeholder, mark()));
+		CHECK(!u.n_strays && !u.usurped);
+		use(SV("authorization"), buf_sv(&value), "other.test", "/v1/x",
+		    true, &u);
+		CHECK_INT(swaps(&u), 0);
+		CHECK_INT(u.n_strays, 1);
+		CHECK(u.strays[0].credential == &set.v[0]);
+		set_up(SECRET_QUERY, false);
+		buf_reset(&value);
+		buf_puts(&value, "/v1/");
+		buf_put(&value, credential_core(&set.v[0]));
+		use(SV(""), SV(""), "api.test", buf_cstr(&value), true, &u);
+		CHECK_INT(u.n_strays, 1);
+		CHECK(u.strays[0].credential == &set.v[0]);
+	}
+	like = (struct sv){ 0 };
+}
+
 static void test_redact_hides_every_value(void)
 {
 	auto_buf struct buf out = buf_new(200);
@@ -474,6 +512,7 @@ int main(void)
 	RUN(test_use_own_credential_in_a_query_is_usurped);
 	RUN(test_use_cookie_stands_alone);
 	RUN(test_use_cookie_is_added);
+	RUN(test_use_shaped_placeholders_are_like_plain_ones);
 	RUN(test_redact_hides_every_value);
 	return tap_done();
 }
