@@ -161,6 +161,18 @@ static int judge_file(struct check *c, bool write, struct sv word,
 	}
 	if (!answer.covered)
 		judge_system(c, q.path, write, v);
+	/* Whatever is, or is not, around it. */
+	for (size_t i = 0; !write && i < c->policy.secrets_n; i++) {
+		const struct secret_rule *r = &c->policy.secrets[i];
+
+		if (!sv_eq(r->place, q.path))
+			continue;
+		say(v, true, SV("the sandbox has its own, with placeholders; "
+				"the host's is not visible"));
+		v->rule = r->text;
+		v->origin = &r->origin;
+		return 0;
+	}
 	/* Whatever grants the directory around it. */
 	for (size_t i = 0; i < c->policy.secrets_n; i++) {
 		const struct secret_rule *r = &c->policy.secrets[i];

@@ -38,6 +38,7 @@
 #include "run_dir.h"
 #include "run_held.h"
 #include "run_hidden.h"
+#include "run_key_files.h"
 #include "run_record.h"
 #include "source.h"
 #include "supervise.h"
@@ -169,7 +170,7 @@ static int make_variables(struct run *r, struct err *e)
 		};
 	}
 	in->variables = r->variables;
-	return 0;
+	return run_key_files(&r->policy, set, in, e);
 }
 
 /* What decides over later runs: state, programs, policies.  The texts live in
@@ -280,6 +281,7 @@ static int explain(struct run *r, char **argv, bool json, struct err *e)
 
 	if (begin_plan(r, e) < 0 || make_input(r, argv, e) < 0 ||
 	    open_caches(r, false, e) < 0 ||
+	    run_key_files(&r->policy, NULL, &r->input, e) < 0 ||
 	    plan_build(r->plan, &r->policy, &r->input, e) < 0)
 		return -1;
 	plan_print(r->plan, &text, json);

@@ -287,6 +287,19 @@ static bool is_covered(const struct builder *b, const uint32_t *around,
 	return at != NOTHING_AROUND && b->mounts[at].kind == STEP_COVER;
 }
 
+/* What stands before a file covers it as well.  It is not mounted on a cover,
+ * whose name goes before the root is sealed, and with it what is on that. */
+static bool is_stood_before(const struct builder *b, size_t i)
+{
+	struct sv target = b->mounts[i].target;
+
+	for (size_t k = i + 1; k < b->mounts_n &&
+			       sv_eq(b->mounts[k].target, target); k++)
+		if (b->mounts[k].kind == STEP_KEY_FILE)
+			return b->mounts[i].kind == STEP_COVER;
+	return false;
+}
+
 int areas_mount(struct builder *b, struct err *e)
 {
 	uint32_t *around;
@@ -313,7 +326,8 @@ int areas_mount(struct builder *b, struct err *e)
 		if (s->kind == STEP_LINK &&
 		    comes_with_its_directory(b, s->target))
 			continue;
-		if (needs_what_is_there(s) && is_covered(b, around, i))
+		if (needs_what_is_there(s) &&
+		    (is_covered(b, around, i) || is_stood_before(b, i)))
 			continue;
 		*builder_step(b, s->kind, s->target, s->why) = *s;
 	}

@@ -113,6 +113,9 @@ bool look_must_leave(struct builder *b, int dir_fd, const char *name);
 must_check int look_plan(struct builder *b, struct err *e);
 void marks_plan(struct builder *b);
 must_check int guards_plan(struct builder *b, struct err *e);
+must_check int key_files_plan(struct builder *b, struct err *e);
+/* Some are: what hides that directory leaves a way to them. */
+bool key_files_are_below(const struct builder *b, struct sv path);
 must_check int walk_plan(struct builder *b, struct err *e);
 must_check int links_plan(struct builder *b, struct err *e);
 must_check int areas_mount(struct builder *b, struct err *e);

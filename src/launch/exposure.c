@@ -97,7 +97,8 @@ static void take(struct builder *b, struct exposure *x, struct sv name)
 static bool is_covered(const struct builder *b, struct sv path)
 {
 	for (size_t i = 0; i < b->mounts_n; i++)
-		if (b->mounts[i].kind == STEP_COVER &&
+		if ((b->mounts[i].kind == STEP_COVER ||
+		     b->mounts[i].kind == STEP_KEY_FILE) &&
 		    area_contains(b->mounts[i].target, path))
 			return true;
 	return false;

@@ -68,8 +68,9 @@ static int check(struct init *in, size_t i, struct err *e)
 /* What is covered in /proc is our own, and no host can lift it. */
 static bool is_held(const struct step *s)
 {
-	return (s->kind == STEP_GUARD || s->kind == STEP_COVER) &&
-	       !(s->flags & STEP_SYSTEM);
+	return ((s->kind == STEP_GUARD || s->kind == STEP_COVER) &&
+		!(s->flags & STEP_SYSTEM)) ||
+	       (s->kind == STEP_KEY_FILE && (s->flags & STEP_THERE));
 }
 
 int hold_begin(struct init *in, const struct step *s, struct err *e)

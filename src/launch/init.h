@@ -69,6 +69,7 @@ INIT_STEP(root_bind);
 INIT_STEP(root_overlay);
 INIT_STEP(root_cover);
 INIT_STEP(root_pin);
+INIT_STEP(key_files_make);	/* key_files.c */
 INIT_STEP(root_seal);
 INIT_STEP(root_enter);
 INIT_STEP(root_workdir);

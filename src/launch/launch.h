@@ -36,6 +36,12 @@ struct launch_variable {
 	struct sv name, value;
 };
 
+/* With placeholders, for clients that read their credentials from one. */
+struct launch_file {
+	struct sv path, text;
+	struct sv why;		/* the statement */
+};
+
 /* Of a `cache` statement: where its directory is kept, an absolute path. */
 struct launch_cache {
 	struct sv path;		/* the statement's */
@@ -88,6 +94,9 @@ struct launch_input {
 	/* Set inside, whatever the policy says: placeholders of secrets. */
 	const struct launch_variable *variables;
 	size_t variables_n;
+	/* ... and files with them; the texts are of no matter to the plan. */
+	const struct launch_file *files;
+	size_t files_n;
 
 	/* A write grant on, above or below one of these is refused: stockade's
 	 * state, the folders of its programs.  Need not exist. */

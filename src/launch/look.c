@@ -36,8 +36,9 @@ static int look_at_all(struct builder *b, struct err *e)
 		return err_ctx(e, "the system's part of the sandbox");
 	return command_plan(b, e) < 0 || grants_plan(b, e) < 0 ||
 	       caches_check(b, e) < 0 || refusals_check(b, e) < 0 ||
-	       guards_plan(b, e) < 0 || walk_plan(b, e) < 0 ||
-	       links_plan(b, e) < 0 || exposure_look(b, e) < 0 ? -1 : 0;
+	       key_files_plan(b, e) < 0 || guards_plan(b, e) < 0 ||
+	       walk_plan(b, e) < 0 || links_plan(b, e) < 0 ||
+	       exposure_look(b, e) < 0 ? -1 : 0;
 }
 
 static void work(void *arg)

@@ -57,6 +57,7 @@
 	STEP(PIN, "pin")		/* target cannot be renamed */ \
 	STEP(GUARD, "guard")		/* the same, and read-only */  \
 	STEP(COVER, "cover")		/* hide what target has there */ \
+	STEP(KEY_FILE, "key-file")	/* source: placeholders */     \
 	STEP(TRUST, "trust")		/* room for the CA bundle */   \
 	STEP(SEAL, "seal")		/* the root is read-only */    \
 	STEP(ENTER, "enter")		/* ... and the only one, soon */ \
@@ -86,7 +87,8 @@ enum step_flag {
 	STEP_SYSTEM = 8,	/* part of every sandbox, not of the policy */
 	STEP_READY = 16,	/* in the template: nothing to do for pid 1 */
 	STEP_PLACED = 32,	/* a mount whose place is in the template */
-	STEP_THERE = 64,	/* BIND: its place is there, or it fails */
+	STEP_THERE = 64,	/* BIND, KEY_FILE: its place is there, or it
+				   fails */
 	STEP_HELD = 128,	/* PIN, GUARD: in an overlay */
 };
 

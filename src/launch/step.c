@@ -36,7 +36,7 @@ void step_context(const struct step *s, struct err *e)
 static struct sv shown_source(const struct step *s)
 {
 	if (s->kind == STEP_FILE || s->kind == STEP_COPY ||
-	    s->kind == STEP_SYSCALLS ||
+	    s->kind == STEP_SYSCALLS || s->kind == STEP_KEY_FILE ||
 	    sv_eq(s->source, s->target))
 		return SV("");
 	return s->source;

@@ -21,7 +21,8 @@ static bool leads_to_something(const struct walk *w, struct sv path)
 		if (w->b->areas[i].kind >= AREA_CODE &&
 		    area_strictly_contains(path, w->b->areas[i].path))
 			return true;
-	return marks_named_below(w->b, GRANT_SHOW, path);
+	return marks_named_below(w->b, GRANT_SHOW, path) ||
+	       key_files_are_below(w->b, path);
 }
 
 static int hide_entry(struct walk *w, const struct walk_entry *entry,

@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "filepath.h"
+#include "keyfile_text.h"
 #include "match.h"
 #include "match_relay.h"
 #include "own.h"
@@ -352,6 +353,45 @@ static int check_secrets(const struct policy *p, struct err *e)
 	return 0;
 }
 
+/* The file is the run's own: what is hidden below a directory cannot be in it, and
+ * no statement shows the host's, which it stands before. */
+static bool spoils_place(const struct secret_rule *r, const struct grant *g)
+{
+	struct filepath f = { .path = g->path, .is_glob = g->is_glob };
+	size_t n;
+
+	if (g->kind == GRANT_HIDE)
+		return filepath_covers(&f, r->place, &n) && n < r->place.n;
+	return (!g->is_glob && is_at_or_below(g->path, r->place)) ||
+	       (g->kind == GRANT_CACHE && is_at_or_below(r->place, g->path));
+}
+
+static int check_place(const struct policy *p, size_t i, struct err *e)
+{
+	const struct secret_rule *r = &p->secrets[i];
+	enum keyfile_format f = keyfile_format_of(r->place);
+
+	for (size_t j = 0; j < p->grants_n; j++)
+		if (spoils_place(r, &p->grants[j]))
+			return contradiction(QUOTED(p->grants[j]), QUOTED(*r),
+					     e);
+	for (size_t j = i + 1; j < p->secrets_n; j++)
+		if (sv_eq(r->place, p->secrets[j].place) &&
+		    keyfile_text_clash(f, r->place_key,
+				       p->secrets[j].place_key))
+			return contradiction(QUOTED(*r), QUOTED(p->secrets[j]),
+					     e);
+	return 0;
+}
+
+static int check_places(const struct policy *p, struct err *e)
+{
+	for (size_t i = 0; i < p->secrets_n; i++)
+		if (p->secrets[i].place.n && check_place(p, i, e) < 0)
+			return -1;
+	return 0;
+}
+
 /* What is written at once could not be continued from. */
 static int check_keep(const struct policy *p, struct err *e)
 {
@@ -424,5 +464,5 @@ int policy_check(struct policy *p, struct err *e)
 	    check_limits(p, e) < 0 || check_budgets(p, e) < 0 ||
 	    relays_check(p, e) < 0 || via_check(p, e) < 0)
 		return -1;
-	return check_secrets(p, e);
+	return check_secrets(p, e) < 0 ? -1 : check_places(p, e);
 }

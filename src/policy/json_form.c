@@ -224,6 +224,12 @@ static void put_secret(struct json *j, const struct secret_rule *r)
 		json_put_bool(j, "add", true);
 	if (r->like.n)
 		json_put_sv(j, "like", r->like);
+	if (r->place.n) {
+		put_path(j, "in", r->place, false);
+		json_put_sv(j, "in_key", r->place_key);
+	}
+	if (r->place_base64)
+		json_put_bool(j, "base64", true);
 	put_bounds(j, r);
 	close_statement(j, &r->origin);
 }

@@ -282,7 +282,7 @@ static void read_secret(struct entry *n)
 	static const char *const keys[] = {
 		"name", "optional", "from", "source", "key", "for", "as",
 		"user", "header", "prefix", "query", "cookie", "add", "like",
-		"times", "until", "origin", NULL,
+		"in", "in_key", "base64", "times", "until", "origin", NULL,
 	};
 	struct sv from, as;
 
@@ -306,6 +306,10 @@ static void read_secret(struct entry *n)
 	if (flag_of(n, "add"))
 		add_word(n, SV("add"));
 	add_clause(n, "like", true, "like");
+	add_clause(n, "in", true, "in");
+	add_clause(n, "in_key", json_object_get(n->object, "in"), "key");
+	if (flag_of(n, "base64"))
+		add_word(n, SV("base64"));
 	add_times(n);
 	add_clause(n, "until", true, "until");
 }

@@ -122,6 +122,10 @@ struct secret_rule {
 	bool add;		/* also where the agent sends none */
 	struct sv like;		/* what the placeholder looks like: `jwt`, or how
 				   it begins; .n is 0: plain */
+	/* A file that is made inside, with the placeholder; .n is 0: none. */
+	struct sv place;
+	struct sv place_key;	/* its entry there */
+	bool place_base64;	/* with SECRET_BASIC: USER:PLACEHOLDER, encoded */
 	uint64_t times;		/* requests of a run; 0: any number */
 	enum secret_until until;
 	uint64_t end;		/* unless UNTIL_EVER */

@@ -307,6 +307,16 @@ void text_form_bounds(struct buf *b, const struct secret_rule *r)
 	}
 }
 
+static void put_place(struct buf *b, const struct secret_rule *r,
+		      struct arena *a)
+{
+	buf_puts(b, " in ");
+	put_path(b, r->place, false, a);
+	buf_puts(b, " key ");
+	text_form_word(b, r->place_key);
+	buf_puts(b, r->place_base64 ? " base64" : "");
+}
+
 int text_form_secret(struct secret_rule *r, struct arena *a)
 {
 	auto_buf struct buf b = buf_new(TEXT_MAX);
@@ -330,6 +340,8 @@ int text_form_secret(struct secret_rule *r, struct arena *a)
 	buf_puts(&b, r->add ? " add" : "");
 	if (r->like.n)
 		buf_printf(&b, " like %.*s", SV_FMT(r->like));
+	if (r->place.n)
+		put_place(&b, r, a);
 	buf_puts(&b, r->times || r->until ? " " : "");
 	text_form_bounds(&b, r);
 	b.full |= scopes.full;

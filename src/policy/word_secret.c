@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * secret NAME from SOURCE for HOST[,HOST...] as FORM [add] [like SHAPE] [times N]
- *	[until TIME]
+ * secret NAME from SOURCE for HOST[,HOST...] as FORM [add] [like SHAPE]
+ *	[in FILE key KEY [base64]] [times N] [until TIME]
  *
  * The clauses come in this order only, so that every such line reads the same.
  */
 #include "amount.h"
 #include "filepath.h"
 #include "keyfile_format.h"
+#include "keyfile_text.h"
 #include "moment.h"
 #include "own.h"
 #include "text_form.h"
@@ -60,7 +61,7 @@ static bool accept(struct clause *c, struct sv word)
 	return true;
 }
 
-static int parse_file(struct clause *c, struct secret_rule *r, struct err *e)
+static int take_path(struct clause *c, struct sv *ret, struct err *e)
 {
 	const struct word *w = next(c, "the file", e);
 	struct filepath f;
@@ -74,14 +75,24 @@ static int parse_file(struct clause *c, struct secret_rule *r, struct err *e)
 		fault = "name one file, without wildcards";
 	if (fault)
 		return statement_error(c->s, w, e, "%s", fault);
-	r->source_arg = f.path;
+	*ret = f.path;
+	return 0;
+}
+
+static int parse_file(struct clause *c, struct secret_rule *r, struct err *e)
+{
+	const struct word *w;
+	const char *fault;
+
+	if (take_path(c, &r->source_arg, e) < 0)
+		return -1;
 	if (!accept(c, SV("key")))
 		return 0;
 	w = next(c, "the key", e);
 	if (!w)
 		return -1;
 	r->entry = w->text;
-	fault = keyfile_format_fault(keyfile_format_of(f.path), w->text);
+	fault = keyfile_format_fault(keyfile_format_of(r->source_arg), w->text);
 	return fault ? statement_error(c->s, w, e, "%s", fault) : 0;
 }
 
@@ -328,6 +339,24 @@ static int parse_like(struct clause *c, struct secret_rule *r, struct err *e)
 	return 0;
 }
 
+/* A file that clients of theirs look for, with the placeholder in it. */
+static int parse_place(struct clause *c, struct secret_rule *r, struct err *e)
+{
+	struct keyfile_entry entry = { .user = r->user };
+	const struct word *w;
+	const char *fault;
+
+	if (take_path(c, &r->place, e) < 0 || !keyword(c, "key", e))
+		return -1;
+	w = next(c, "the key", e);
+	if (!w)
+		return -1;
+	r->place_key = entry.key = w->text;
+	r->place_base64 = entry.base64 = accept(c, SV("base64"));
+	fault = keyfile_text_fault(keyfile_format_of(r->place), &entry);
+	return fault ? statement_error(c->s, w, e, "%s", fault) : 0;
+}
+
 static int parse_times(struct clause *c, struct secret_rule *r, struct err *e)
 {
 	const struct word *w = next(c, "the number of requests", e);
@@ -391,6 +420,8 @@ int word_secret(const struct statement *s, struct policy *p, struct err *e)
 		return -1;
 	r.add = accept(&c, SV("add"));
 	if (accept(&c, SV("like")) && parse_like(&c, &r, e) < 0)
+		return -1;
+	if (accept(&c, SV("in")) && parse_place(&c, &r, e) < 0)
 		return -1;
 	if (parse_bounds(&c, &r, e) < 0 || statement_end(s, c.at, e) < 0)
 		return -1;

@@ -237,6 +237,12 @@ class Origin(Listener):
         request = connection.request(self)
         query = dict(urllib.parse.parse_qsl(request.query))
         path = request.path
+        if path.startswith("/locked/"):
+            if not request.get("authorization"):
+                connection.answer(b"", 401, [
+                    'WWW-Authenticate: Basic realm="locked"'])
+                return True
+            path = request.path = path[7:]
         if path in ("/echo", "/headers"):
             connection.answer(request.as_json(), fields=[
                 "Content-Type: application/json"])

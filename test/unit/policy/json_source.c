@@ -17,6 +17,8 @@ static const char everything[] =
 	"as header x-k prefix 'T ' add like a.B-1_ times 3 until 90s\n"
 	"secret? A6 from file k.json key /a/b~1c for a.example.com as bearer\n"
 	"secret A7 from file .npmrc key 'x y' for a.example.com as bearer add like jwt\n"
+	"secret A8 from env for a.example.com as basic u like ghp_ in /h/c.json "
+	"key /a/b base64 times 4\n"
 	"secret? A2 from command \"a b\" for a.example.com as basic u\n"
 	"secret A3 from env for a.example.com as bearer\n"
 	"secret A4 from env for a.example.com as query api_key "
