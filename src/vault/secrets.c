@@ -5,31 +5,17 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { PAGE = 4096 };
-
-static size_t whole_pages(size_t n)
-{
-	return (n + PAGE - 1) / PAGE * PAGE;
-}
+#include "locked.h"
 
 int secret_init(struct secret *s, uint32_t id, struct sv name, size_t room,
 		struct err *e)
 {
-	size_t mapped = whole_pages(room);
-	void *p = mmap(NULL, mapped, PROT_READ | PROT_WRITE,
-		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *p = locked_new(room, e);
 
-	if (p == MAP_FAILED)
-		return err_sys(e, "map memory for secret %.*s", SV_FMT(name));
-	if (madvise(p, mapped, MADV_DONTDUMP) < 0 ||
-	    madvise(p, mapped, MADV_WIPEONFORK) < 0 || mlock(p, mapped) < 0) {
-		err_sys(e, "lock memory for secret %.*s (see ulimit -l)",
-			SV_FMT(name));
-		munmap(p, mapped);
-		return -1;
-	}
+	if (!p)
+		return err_ctx(e, "secret %.*s", SV_FMT(name));
 	*s = (struct secret){
-		.id = id, .value = p, .mapped = mapped, .room = room,
+		.id = id, .value = p, .mapped = locked_size(room), .room = room,
 	};
 	name = sv_head(name, SECRET_NAME_MAX);
 	if (name.n)
@@ -39,35 +25,25 @@ int secret_init(struct secret *s, uint32_t id, struct sv name, size_t room,
 
 void secret_wipe(struct secret *s)
 {
-	if (s->value) {
-		explicit_bzero(s->value, s->mapped);
-		munmap(s->value, s->mapped);
-	}
+	locked_free(s->value, s->mapped);
 	*s = (struct secret){ 0 };
 }
 
 /* Gives the pages behind the value back. */
 static void trim(struct secret *s)
 {
-	size_t keep = whole_pages(s->n);
+	size_t keep = locked_size(s->n);
 
 	if (keep < s->mapped && munmap(s->value + keep, s->mapped - keep) == 0)
 		s->mapped = keep;
 }
 
-/* A value becomes a part of a header field: what could end that or hide in it is
- * refused, never repaired. */
 int secret_accept(struct secret *s, struct err *e)
 {
-	if (s->n == 0)
-		return err_kind(e, ERR_POLICY, "its source is empty");
-	if (s->n > SECRET_SIZE_MAX)
-		return err_kind(e, ERR_POLICY, "longer than %d bytes",
-				SECRET_SIZE_MAX);
-	for (size_t i = 0; i < s->n; i++)
-		if (s->value[i] <= ' ' || s->value[i] > '~')
-			return err_kind(e, ERR_POLICY, "not one line of "
-					"visible ASCII");
+	const char *fault = secret_value_fault(sv_of(s->value, s->n));
+
+	if (fault)
+		return err_kind(e, ERR_POLICY, "%s", fault);
 	trim(s);
 	s->complete = true;
 	return 0;

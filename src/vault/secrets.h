@@ -9,9 +9,10 @@
 #define VAULT_SECRETS_H
 
 #include "err.h"
+#include "secret_text.h"
 #include "sv.h"
 
-enum { SECRETS_MAX = 256, SECRET_SIZE_MAX = 16384, SECRET_NAME_MAX = 128,
+enum { SECRETS_MAX = 256, SECRET_SIZE_MAX = SECRET_VALUE_MAX, SECRET_NAME_MAX = 128,
        /* The value, its newline, and a byte that shows that there is more. */
        SECRET_ROOM = SECRET_SIZE_MAX + 2 };
 
