@@ -90,8 +90,14 @@ _stockade() {
 	discard) i="$(_stockade_held)" ;;
 	secret)
 		i=
-		[ "$COMP_CWORD" = 2 ] && i=revoke
-		[ "$COMP_CWORD" = 4 ] && i=$(_stockade_asked) ;;
+		[ "$COMP_CWORD" = 2 ] &&
+			i="set list remove unlock lock revoke"
+		case $COMP_CWORD,${COMP_WORDS[2]} in
+		3,list) i=--json ;;
+		3,unlock) i=--for ;;
+		3,set | 3,remove) i=$(stockade secret list 2>/dev/null) ;;
+		4,revoke) i=$(_stockade_asked) ;;
+		esac ;;
 	trust) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
 	*) return ;;
 	esac

@@ -13,7 +13,7 @@ complete -c stockade -n __fish_use_subcommand -a caches -d 'the directories that
 complete -c stockade -n __fish_use_subcommand -a diff -d 'the changes that a run holds'
 complete -c stockade -n __fish_use_subcommand -a apply -d 'make them on the host'
 complete -c stockade -n __fish_use_subcommand -a discard -d 'forget them'
-complete -c stockade -n __fish_use_subcommand -a secret -d 'take a secret away from a run'
+complete -c stockade -n __fish_use_subcommand -a secret -d 'the store of secrets, and those of a run'
 complete -c stockade -n __fish_use_subcommand -a doctor -d 'what this machine allows'
 
 set -l takes_policy '__fish_seen_subcommand_from run check policy'
@@ -45,4 +45,7 @@ complete -c stockade -n '__fish_seen_subcommand_from run policy log runs caches 
 complete -c stockade -n '__fish_seen_subcommand_from doctor' -l syscalls -d 'what becomes of each system call'
 complete -c stockade -n '__fish_seen_subcommand_from caches' -a remove -d 'by their keys, or --all'
 complete -c stockade -n '__fish_seen_subcommand_from caches' -l all
-complete -c stockade -n '__fish_seen_subcommand_from secret; and not __fish_seen_subcommand_from revoke' -a revoke
+complete -c stockade -n '__fish_seen_subcommand_from secret; and not __fish_seen_subcommand_from set list remove unlock lock revoke' -a 'set list remove unlock lock revoke'
+complete -c stockade -n '__fish_seen_subcommand_from secret; and __fish_seen_subcommand_from set remove' -a '(stockade secret list 2>/dev/null)'
+complete -c stockade -n '__fish_seen_subcommand_from secret; and __fish_seen_subcommand_from list' -l json
+complete -c stockade -n '__fish_seen_subcommand_from secret; and __fish_seen_subcommand_from unlock' -l for -x -a '1h 8h'

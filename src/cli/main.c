@@ -46,8 +46,9 @@ static const struct verb verbs[] = {
 	{ "apply", apply_main, "[RUN|NAME] [--guarded] [-- PATH...]",
 	  "make them on the host, all or none" },
 	{ "discard", discard_main, "[RUN|NAME] [-- PATH...]", "forget them" },
-	{ "secret", secret_main, "revoke NAME [RUN]",
-	  "take a secret away from a run that is under way" },
+	{ "secret", secret_main, "set NAME | list [--json] | remove NAME | "
+	  "unlock [--for TIME] | lock | revoke NAME [RUN]",
+	  "the store of secrets; taking one away from a run that is under way" },
 	{ "doctor", doctor_main, "[--json] [--syscalls [FLAGS]]",
 	  "what this kernel and this user allow; which system calls work inside" },
 };

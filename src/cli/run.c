@@ -40,6 +40,7 @@
 #include "run_hidden.h"
 #include "run_key_files.h"
 #include "run_record.h"
+#include "secret_file.h"
 #include "source.h"
 #include "supervise.h"
 #include "warden.h"
@@ -65,6 +66,7 @@ struct run {
 	struct leavings leavings;
 	struct run_sentry sentry;
 	struct run_control control;
+	struct secret_file secrets;
 	bool has_record, has_warden, has_sandbox, is_planned;
 	bool needs_reaping;	/* pid 1, by us */
 	struct launch_variable *variables;	/* owned */
@@ -127,6 +129,7 @@ static void run_fini(struct run *r)
 	leavings_fini(&r->leavings);
 	cache_set_close(&r->caches);
 	run_held_fini(&r->held);
+	secret_file_close(&r->secrets);
 	policy_free(&r->policy);
 	if (!r->sandbox.empty || r->needs_reaping)
 		kill_sandbox(r);
@@ -324,8 +327,9 @@ static int open_warden(struct run *r, char **argv, struct err *e)
 {
 	r->has_warden = true;
 	if (warden_init(&r->warden, r->loop, &r->policy, &r->record.trail,
-			e) < 0)
+			&r->secrets.seal, e) < 0)
 		return -1;
+	secret_file_close(&r->secrets);
 	r->has_record = true;
 	if (run_record_command(&r->record, &r->warden.credentials, argv,
 			       e) < 0)
@@ -567,6 +571,7 @@ int run_main(int argc, char **argv, struct err *e)
 	r.held = run_held_none();
 	r.sentry = run_sentry_none();
 	r.control = run_control_none();
+	r.secrets = SECRET_FILE_NONE;
 	if (flags_parse(own, &options, argc, argv, &first, e) < 0)
 		return -1;
 	if (first >= argc)
@@ -580,5 +585,8 @@ int run_main(int argc, char **argv, struct err *e)
 		return -1;
 	if (f.explain)
 		return explain(&r, argv + first, f.json, e);
+	/* A person is asked while Ctrl-C still ends this. */
+	if (secret_file_prepare(&r.secrets, &r.policy, e) < 0)
+		return -1;
 	return run(&r, argv + first, e);
 }

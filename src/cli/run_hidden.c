@@ -7,6 +7,7 @@
 #include "own.h"
 #include "run_control.h"
 #include "run_dir.h"
+#include "secret_file.h"
 
 static int hide(struct policy *p, struct sv path, struct sv text,
 		struct origin origin, struct err *e)
@@ -36,9 +37,7 @@ static int hide_secret_files(struct policy *p, struct err *e)
 	return 0;
 }
 
-/* By its sockets this run and others are asked, and a socket can be connected to
- * where its tree can only be read. */
-static int hide_control(struct policy *p, struct err *e)
+static int hide_own(struct policy *p, const char *dir, struct err *e)
 {
 	auto_buf struct buf path = buf_new(PATH_MAX);
 	struct sv state;
@@ -46,7 +45,8 @@ static int hide_control(struct policy *p, struct err *e)
 	if (run_state_path(&p->arena, &state, e) < 0)
 		return -1;
 	buf_put(&path, state);
-	buf_puts(&path, "/" CONTROL_DIR);
+	buf_putc(&path, '/');
+	buf_puts(&path, dir);
 	if (buf_check(&path, "the state directory's name", e) < 0)
 		return -1;
 	return hide(p, arena_dup(&p->arena, buf_sv(&path)),
@@ -55,12 +55,19 @@ static int hide_control(struct policy *p, struct err *e)
 
 int run_hide(struct policy *p, struct err *e)
 {
-	return hide_secret_files(p, e) < 0 ? -1 : hide_control(p, e);
+	/* By its sockets this run and others are asked, and a socket can be
+	 * connected to where its tree can only be read.  The store is nothing
+	 * without its passphrase, at which nobody inside shall guess. */
+	return hide_secret_files(p, e) < 0 ||
+	       hide_own(p, CONTROL_DIR, e) < 0 ? -1 :
+	       hide_own(p, SECRET_DIR, e);
 }
 
 int run_make_hidden(struct err *e)
 {
-	auto_fd int fd = -1;
+	auto_fd int control_fd = -1, secret_fd = -1;
 
-	return run_state_open(CONTROL_DIR, true, &fd, e);
+	if (run_state_open(CONTROL_DIR, true, &control_fd, e) < 0)
+		return -1;
+	return run_state_open(SECRET_DIR, true, &secret_fd, e);
 }

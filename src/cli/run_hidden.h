@@ -5,11 +5,11 @@
 
 #include "policy.h"
 
-/* Adds a `hide` of each to the policy: the files that its secrets come from, and
- * the folder by whose sockets runs are spoken to. */
+/* Adds a `hide` of each to the policy: the files that its secrets come from, the
+ * folder by whose sockets runs are spoken to, and that of the store. */
 must_check int run_hide(struct policy *p, struct err *e);
 
-/* Makes that folder: before the plan, which hides what is there. */
+/* Makes these folders: before the plan, which hides what is there. */
 must_check int run_make_hidden(struct err *e);
 
 #endif

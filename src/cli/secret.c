@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `stockade secret revoke NAME [RUN]`: see run_control.h for what is said. */
+/* `stockade secret`: `revoke NAME [RUN]`, for which run_control.h says what is
+ * said, and the store's verbs (secret_store.h). */
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -11,6 +12,7 @@
 #include "own.h"
 #include "run_control.h"
 #include "run_dir.h"
+#include "secret_store.h"
 #include "words.h"
 
 enum { ANSWER_S = 5 };
@@ -165,28 +167,46 @@ static int open_folder(int *ret, struct err *e)
 	return -1;
 }
 
-int secret_main(int argc, char **argv, struct err *e)
+static int revoke_secret(int argc, char **argv, struct err *e)
 {
 	auto_fd int dir_fd = -1;
 	char run[RUN_ID_MAX];
 	struct sv name;
 
-	if (argc < 3 || argc > 4 || strcmp(argv[1], "revoke") != 0)
+	if (argc < 2 || argc > 3)
 		return err_kind(e, ERR_POLICY, "expected: stockade secret "
 				"revoke NAME [RUN]");
-	name = sv_str(argv[2]);
+	name = sv_str(argv[1]);
 	if (!words_is_variable(name))
 		return err_kind(e, ERR_POLICY, "'%.64s' is no name of a secret",
-				argv[2]);
-	if (argc == 4 && (argv[3][0] == '.' || !argv[3][0] ||
-			  strchr(argv[3], '/') || strlen(argv[3]) >= RUN_ID_MAX))
+				argv[1]);
+	if (argc == 3 && (argv[2][0] == '.' || !argv[2][0] ||
+			  strchr(argv[2], '/') || strlen(argv[2]) >= RUN_ID_MAX))
 		return err_kind(e, ERR_POLICY, "no run is named '%.64s'",
-				argv[3]);
+				argv[2]);
 	if (open_folder(&dir_fd, e) < 0)
 		return -1;
-	if (argc == 4)
-		(void)snprintf(run, sizeof run, "%s", argv[3]);
+	if (argc == 3)
+		(void)snprintf(run, sizeof run, "%s", argv[2]);
 	else if (find(dir_fd, name, run, e) < 0)
 		return -1;
 	return take_away(dir_fd, name, run, e);
+}
+
+static const struct {
+	const char *name;
+	int (*main)(int argc, char **argv, struct err *e);
+} verbs[] = {
+	{ "set", secret_set }, { "list", secret_list },
+	{ "remove", secret_remove }, { "unlock", secret_unlock },
+	{ "lock", secret_lock }, { "revoke", revoke_secret },
+};
+
+int secret_main(int argc, char **argv, struct err *e)
+{
+	for (size_t i = 0; argc > 1 && i < countof(verbs); i++)
+		if (strcmp(argv[1], verbs[i].name) == 0)
+			return verbs[i].main(argc - 1, argv + 1, e);
+	return err_kind(e, ERR_POLICY, "expected: stockade secret set NAME, list, "
+			"remove NAME, unlock, lock, or revoke NAME [RUN]");
 }

@@ -141,6 +141,9 @@ static void put_source(struct json *j, enum secret_source source,
 		json_put_str(j, "from", "command");
 		json_put_sv(j, "source", arg);
 		break;
+	case SECRET_STORE:
+		json_put_str(j, "from", "store");
+		break;
 	}
 }
 
@@ -187,6 +190,8 @@ static void put_secret(struct json *j, const struct secret_rule *r)
 	put_source(j, r->source, r->source_arg);
 	if (r->entry.n)
 		json_put_sv(j, "key", r->entry);
+	if (r->source == SECRET_STORE && !sv_eq(r->source_arg, r->name))
+		json_put_sv(j, "key", r->source_arg);
 	json_key(j, "for");
 	json_open(j, '[');
 	for (size_t i = 0; i < r->scopes_n; i++) {

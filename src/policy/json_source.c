@@ -292,8 +292,10 @@ static void read_secret(struct entry *n)
 	add_word(n, SV("from"));
 	from = text_of(n, n->object, "from", true);
 	add_word(n, from);
-	add_clause(n, "source", !sv_eq(from, SV("env")), NULL);
-	add_clause(n, "key", sv_eq(from, SV("file")), "key");
+	add_clause(n, "source", !sv_eq(from, SV("env")) &&
+				!sv_eq(from, SV("store")), NULL);
+	add_clause(n, "key", sv_eq(from, SV("file")) ||
+			     sv_eq(from, SV("store")), "key");
 	add_scopes(n);
 	add_word(n, SV("as"));
 	as = text_of(n, n->object, "as", true);

@@ -88,7 +88,7 @@ struct reach {
 	struct sv text;
 };
 
-enum secret_source { SECRET_ENV, SECRET_FILE, SECRET_COMMAND };
+enum secret_source { SECRET_ENV, SECRET_FILE, SECRET_COMMAND, SECRET_STORE };
 enum secret_form { SECRET_BEARER, SECRET_BASIC, SECRET_HEADER, SECRET_QUERY,
 		   SECRET_COOKIE };
 
@@ -108,7 +108,8 @@ struct secret_rule {
 	struct sv name;		/* the variable that holds the placeholder */
 	bool optional;
 	enum secret_source source;
-	struct sv source_arg;	/* file path, command, or variable (= name) */
+	struct sv source_arg;	/* file path, command, variable (= name), or
+				   the store's entry */
 	struct sv entry;	/* of a file, what its `key` says; .n is 0: all */
 	struct secret_scope *scopes;
 	size_t scopes_n;

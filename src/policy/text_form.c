@@ -260,6 +260,13 @@ static void put_source(struct buf *b, const struct secret_rule *r,
 		buf_puts(b, "command ");
 		text_form_word(b, r->source_arg);
 		break;
+	case SECRET_STORE:
+		buf_puts(b, "store");
+		if (!sv_eq(r->source_arg, r->name)) {
+			buf_puts(b, " key ");
+			text_form_word(b, r->source_arg);
+		}
+		break;
 	}
 }
 

@@ -11,6 +11,7 @@
 #include "keyfile_text.h"
 #include "moment.h"
 #include "own.h"
+#include "secret_text.h"
 #include "text_form.h"
 #include "urlpattern.h"
 #include "words.h"
@@ -96,10 +97,29 @@ static int parse_file(struct clause *c, struct secret_rule *r, struct err *e)
 	return fault ? statement_error(c->s, w, e, "%s", fault) : 0;
 }
 
+/* The entry has the secret's own name, unless a key says another. */
+static int parse_store(struct clause *c, struct secret_rule *r, struct err *e)
+{
+	const struct word *w = &c->s->words[c->at - 1];
+
+	r->source_arg = r->name;
+	if (accept(c, SV("key"))) {
+		w = next(c, "the key", e);
+		if (!w)
+			return -1;
+		r->source_arg = w->text;
+	}
+	return store_name_is(r->source_arg) ? 0 : statement_error(c->s, w, e,
+		"the name of an entry is of " STORE_NAME_WORDS
+		", %d at most, found \"%.*s\"", STORE_NAME_MAX,
+		WORD_FMT(r->source_arg));
+}
+
 static int parse_source(struct clause *c, struct secret_rule *r,
 			struct err *e)
 {
-	const struct word *w = next(c, "the source (env, file or command)", e);
+	const struct word *w = next(c, "the source (env, file, command or "
+				    "store)", e);
 
 	if (!w)
 		return -1;
@@ -123,10 +143,12 @@ static int parse_source(struct clause *c, struct secret_rule *r,
 		r->source_arg = w->text;
 		return 0;
 	}
-	if (sv_eq(w->text, SV("store")))
-		return words_refuse(c->s, w, e);
+	if (sv_eq(w->text, SV("store"))) {
+		r->source = SECRET_STORE;
+		return parse_store(c, r, e);
+	}
 	return statement_error(c->s, w, e,
-		"expected env, file PATH or command \"CMD\", found \"%.*s\"",
+		"expected env, file PATH, command \"CMD\" or store, found \"%.*s\"",
 		WORD_FMT(w->text));
 }
 

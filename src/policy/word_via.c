@@ -129,6 +129,8 @@ static void put_source(struct buf *b, const struct proxy_rule *r,
 		buf_puts(b, "command ");
 		text_form_word(b, r->source_arg);
 		break;
+	case SECRET_STORE:	/* parse_source() has refused it */
+		break;
 	}
 }
 

@@ -13,6 +13,7 @@
 #include "match.h"
 #include "placeholder.h"
 #include "policy.h"
+#include "seal.h"
 
 struct credential {
 	const struct secret_rule *rule;		/* borrowed from the policy */
@@ -35,15 +36,18 @@ struct credential_set {
 	/* The values that came from the environment, for redacting what will be
 	 * recorded of the command line, until credential_set_forget(). */
 	struct buf values;
+	struct seal *seal;	/* borrowed, while the sources are opened */
 };
 
 /*
  * Opens the sources and draws the placeholders.  A source that is not there is
  * an error unless the rule is optional.  Values of the environment are moved:
- * the process's own copy is overwritten.
+ * the process's own copy is overwritten.  seal has the store open where the policy
+ * takes something from it, and else was never started.
  */
 must_check int credential_set_init(struct credential_set *s,
-				   const struct policy *p, struct err *e);
+				   const struct policy *p, struct seal *seal,
+				   struct err *e);
 /*
  * One more, that rule says the source of: the password for the proxy.  known is
  * it when the environment's URL had it, else empty.

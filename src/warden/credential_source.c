@@ -142,6 +142,31 @@ static int open_command(struct credential *c, const char *command,
 	return 0;
 }
 
+/* stockade-seal writes the value where vault reads it; the store is open. */
+static int open_store(struct credential *c, struct seal *seal, struct err *e)
+{
+	const struct sv name = c->rule->source_arg;
+	auto_fd int read_fd = -1, write_fd = -1;
+	int pair[2], got;
+
+	if (!seal || seal->fd < 0)
+		return absent(c, e, "the store of secrets has no such entry");
+	if (pipe2(pair, O_CLOEXEC) < 0)
+		return err_sys(e, "pipe");
+	read_fd = pair[0];
+	write_fd = pair[1];
+	got = seal_ask(seal, &(struct seal_request){
+			.verb = SEAL_GET, .text = name, .fd = write_fd },
+		       NULL, e);
+	if (got < 0)
+		return err_ctx(e, "secret %.*s: the entry %.*s of the store",
+			       SV_FMT(c->rule->name), SV_FMT(name));
+	if (got == 0)
+		return absent(c, e, "the store of secrets has no such entry");
+	c->source_fd = steal_fd(&read_fd);
+	return 0;
+}
+
 static int open_source(struct credential_set *s, struct credential *c,
 		       struct err *e)
 {
@@ -160,6 +185,8 @@ static int open_source(struct credential_set *s, struct credential *c,
 		return open_file(c, arg, e);
 	case SECRET_COMMAND:
 		return open_command(c, arg, e);
+	case SECRET_STORE:
+		return open_store(c, s->seal, e);
 	}
 	return err_kind(e, ERR_BUG, "unknown secret source");
 }
@@ -211,9 +238,11 @@ static void reserve_values(struct buf *values, const struct policy *p)
 }
 
 int credential_set_init(struct credential_set *s, const struct policy *p,
-			struct err *e)
+			struct seal *seal, struct err *e)
 {
-	*s = (struct credential_set){ .values = buf_new(1 << 20) };
+	*s = (struct credential_set){
+		.values = buf_new(1 << 20), .seal = seal,
+	};
 	if (p->secrets_n == 0)
 		return 0;
 	s->v = calloc(p->secrets_n, sizeof *s->v);
@@ -230,6 +259,7 @@ int credential_set_init(struct credential_set *s, const struct policy *p,
 		if (draw_placeholder(&s->v[i], e) < 0 ||
 		    open_source(s, &s->v[i], e) < 0)
 			return -1;
+	s->seal = NULL;
 	wipe_environment(p);
 	return buf_check(&s->values, "the secrets", e);
 }

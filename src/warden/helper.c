@@ -11,15 +11,7 @@
 #include "own.h"
 #include "program.h"
 
-enum {
-	HELPER_CHANNEL_FD = 3,
-#ifdef STOCKADE_SANITIZED
-	/* A sanitizer's report has nowhere else to go. */
-	HELPER_STDERR = CHILD_SAME,
-#else
-	HELPER_STDERR = CHILD_NULL,
-#endif
-};
+enum { HELPER_CHANNEL_FD = 3 };
 
 static const char *role_name(enum role role)
 {
@@ -44,21 +36,20 @@ const char *helper_installed_dir(void)
 	return STOCKADE_LIBEXECDIR;
 }
 
-/* Beside the program in the build folder, else where it was installed. */
-static int helper_path(enum role role, struct buf *ret, struct err *e)
+int helper_find(const char *name, struct buf *ret, struct err *e)
 {
 	/* Where that is not known, in no folder at all. */
 	buf_put(ret, program_dir().n ? program_dir() : SV("/dev/null"));
-	buf_printf(ret, "/stockade-%s", role_name(role));
+	buf_printf(ret, "/stockade-%s", name);
 	if (!buf_cstr(ret))
 		return err_kind(e, ERR_LIMIT, "the program's path is too long");
 	if (access(ret->p, X_OK) == 0)
 		return 0;
 	buf_reset(ret);
-	buf_printf(ret, STOCKADE_LIBEXECDIR "/stockade-%s", role_name(role));
+	buf_printf(ret, STOCKADE_LIBEXECDIR "/stockade-%s", name);
 	if (!buf_cstr(ret) || access(ret->p, X_OK) < 0)
 		return err_sys(e, "find stockade-%s beside the program or in "
-			       STOCKADE_LIBEXECDIR, role_name(role));
+			       STOCKADE_LIBEXECDIR, name);
 	return 0;
 }
 
@@ -85,7 +76,7 @@ int helper_check(enum role role, struct err *e)
 {
 	auto_buf struct buf path = buf_new(4096);
 
-	return helper_path(role, &path, e);
+	return helper_find(role_name(role), &path, e);
 }
 
 int helper_start(struct helper *h, struct loop *l, struct err *e)
@@ -98,7 +89,7 @@ int helper_start(struct helper *h, struct loop *l, struct err *e)
 	if (h->pid_fd >= 0 || h->ended)
 		return err_kind(e, ERR_BUG, "%s was started before",
 				role_name(h->role));
-	if (helper_path(h->role, &path, e) < 0 || channel_pair(pair, e) < 0)
+	if (helper_find(role_name(h->role), &path, e) < 0 || channel_pair(pair, e) < 0)
 		return -1;
 	ours = pair[0];
 	theirs = pair[1];

@@ -6,6 +6,16 @@
 #include <sys/types.h>
 
 #include "channel.h"
+#include "child.h"
+
+enum {
+#ifdef STOCKADE_SANITIZED
+	/* A sanitizer's report has nowhere else to go. */
+	HELPER_STDERR = CHILD_SAME,
+#else
+	HELPER_STDERR = CHILD_NULL,
+#endif
+};
 
 struct helper {
 	enum role role;
@@ -25,6 +35,9 @@ struct helper {
  * beforehand.
  */
 must_check int helper_start(struct helper *h, struct loop *l, struct err *e);
+/* Appends the path of stockade-NAME, with a NUL behind it: beside the program in
+ * the build folder, else where it was installed. */
+must_check int helper_find(const char *name, struct buf *ret, struct err *e);
 /* Is it where helper_start() would find it? */
 must_check int helper_check(enum role role, struct err *e);
 static inline bool helper_is_running(const struct helper *h)

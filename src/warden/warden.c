@@ -136,7 +136,7 @@ static int check_helpers(struct err *e)
 }
 
 int warden_init(struct warden *w, struct loop *l, const struct policy *p,
-		struct trail *t, struct err *e)
+		struct trail *t, struct seal *seal, struct err *e)
 {
 	*w = (struct warden){
 		.loop = l, .policy = p, .trail = t,
@@ -150,7 +150,7 @@ int warden_init(struct warden *w, struct loop *l, const struct policy *p,
 	/* The environment is read before it is wiped of secrets. */
 	if (proxy_init(&w->proxy, &p->proxy, e) < 0 ||
 	    budgets_init(&w->budgets, p, e) < 0 ||
-	    credential_set_init(&w->credentials, p, e) < 0 ||
+	    credential_set_init(&w->credentials, p, seal, e) < 0 ||
 	    proxy_give_login(&w->proxy, &w->credentials, e) < 0 ||
 	    roots_check(p, e) < 0)
 		return -1;

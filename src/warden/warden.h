@@ -63,7 +63,7 @@ struct warden {
  */
 must_check int warden_init(struct warden *w, struct loop *l,
 			   const struct policy *p, struct trail *t,
-			   struct err *e);
+			   struct seal *seal, struct err *e);
 /* Waits for vault's "ready" (with a limit); nothing to do without vault. */
 must_check int warden_await_vault(struct warden *w, struct err *e);
 /* Before that: has vault look for the values in what the agent will be able to

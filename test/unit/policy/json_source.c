@@ -21,6 +21,8 @@ static const char everything[] =
 	"key /a/b base64 times 4\n"
 	"secret? A2 from command \"a b\" for a.example.com as basic u\n"
 	"secret A3 from env for a.example.com as bearer\n"
+	"secret A8 from store for a.example.com as bearer\n"
+	"secret? A9 from store key me/a@b for a.example.com as bearer\n"
 	"secret A4 from env for a.example.com as query api_key "
 	"until 2030-01-02T03:04:05+01:00\n"
 	"secret A5 from env for a.example.com as cookie sid add times 1000000000\n"
