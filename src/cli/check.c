@@ -194,7 +194,7 @@ static void put_secrets(struct check *c, const struct question *q,
 
 	for (size_t i = 0; i < c->policy.secrets_n; i++) {
 		const struct secret_rule *r = &c->policy.secrets[i];
-		bool is_bounded = r->times || r->until;
+		bool is_bounded = text_form_has_bounds(r);
 
 		if (!match_secret(r, q))
 			continue;

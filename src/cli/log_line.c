@@ -182,6 +182,20 @@ static void put_revoked(struct buf *b, const json_t *record)
 	put_text(b, record, "secret");
 }
 
+static void put_renewal(struct buf *b, const json_t *record)
+{
+	bool rejected = *log_line_text(record, "host");
+
+	put_text(b, record, "secret");
+	buf_puts(b, *log_line_text(record, "error") ?
+			    ": failed, the value stays what it was; " :
+		    json_is_true(json_object_get(record, "changed")) ?
+			    ": a new value; " : ": the same value again; ");
+	buf_puts(b, rejected ? "401 from " : "it was old");
+	put_text(b, record, "host");
+	put_member(b, "", record, "error");
+}
+
 static void put_publish(struct buf *b, const json_t *record)
 {
 	put_text(b, record, "address");
@@ -259,6 +273,7 @@ static const struct {
 	{ "response", put_response },
 	{ "violation", put_violation },
 	{ "revoked", put_revoked },
+	{ "renewal", put_renewal },
 	{ "publish", put_publish },
 	{ "made", put_made },
 	{ "guard", put_guard },

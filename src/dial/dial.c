@@ -3,8 +3,8 @@
  * stockade-dial: faces the internet.
  *
  *	warden --STREAM, EXCHANGE--> dial <--BODY...-- edge
- *	       <--NEED, CLAIM, DONE-      --RESPONSE, CHUNK...-->
- *	resolve --SOCKET-----------> dial <--LEASE-- vault
+ *	       <--NEED, CLAIM, REJECTED, DONE-  --RESPONSE, CHUNK...-->
+ *	resolve --SOCKET-----------> dial <--LEASE, MASK-- vault
  *
  * It takes requests that were decided, verifies the origin's certificate,
  * fetches the credential that a rule adds, writes the request from its
@@ -120,6 +120,11 @@ static int on_vault(struct channel *c, struct msg *m, struct err *e)
 	struct stream *s;
 
 	(void)c;
+	if (m->kind == MSG_MASK) {
+		lease_forget(m->MASK.secret);
+		stream_mask_all(m->MASK.secret, m->MASK.values);
+		return 0;
+	}
 	if (m->kind != MSG_LEASE)
 		return err_kind(e, ERR_PROTO, "unexpected %s",
 				msg_name(m->kind));

@@ -125,25 +125,17 @@ static void need(struct exchange *x)
 static int apply_credentials(struct exchange *x, struct buf *scratch,
 			     struct err *e)
 {
-	struct sv values[EDITS_MAX];
+	const struct lease *l = x->upstream->lease;
 
-	for (size_t i = 0; i < x->n_edits; i++) {
-		values[i] = lease_value(x->upstream->lease,
-					x->edits[i].secret);
-		if (credential_apply(&x->edits[i], values[i], &x->request,
-				     &x->arena, scratch, e) < 0)
+	for (size_t i = 0; i < x->n_edits; i++)
+		if (credential_apply(&x->edits[i],
+				     lease_value(l, x->edits[i].secret),
+				     &x->request, &x->arena, scratch, e) < 0)
 			return -1;
-	}
 	if (credential_shape(&x->request.fields, &x->arena, e) < 0)
 		return -1;
-	x->scrub = calloc(1, sizeof *x->scrub);
-	if (!x->scrub)
-		return err_sys(e, "allocate the scrubber");
-	if (scrub_init(x->scrub, values, x->n_edits, e) < 0) {
-		free(steal_ptr(&x->scrub));
-		return -1;
-	}
-	return 0;
+	x->scrub = lease_scrub(l, e);
+	return x->scrub ? 0 : -1;
 }
 
 static int build_request(struct exchange *x, struct err *e)
@@ -206,6 +198,23 @@ void exchange_lease(struct exchange *x, const struct msg_LEASE *m)
 		return;
 	lease_keep(&x->claimed, &x->upstream->lease, x->stream->dial->loop);
 	begin_transfer(x);
+}
+
+/* It has claimed, or is sent already; else it will claim. */
+void exchange_mask(struct exchange *x, uint32_t secret, struct sv values)
+{
+	bool is_its = false;
+	struct err e = { 0 };
+
+	for (size_t i = 0; i < x->n_edits; i++)
+		is_its |= x->edits[i].secret == secret;
+	if (!is_its)
+		return;
+	if (x->claimed && !lease_mask(x->claimed, secret, values))
+		(void)err_kind(&e, ERR_LIMIT, "out of memory");
+	else if (!x->scrub || scrub_add_lines(x->scrub, values, &e) == 0)
+		return;
+	fail(x, 502, &e);
 }
 
 /* Of warden, which has vault lease it. */

@@ -93,6 +93,8 @@ void exchange_begin(struct stream *s, const struct msg_EXCHANGE *m);
 void exchange_socket(struct exchange *x, int fd, const struct msg_SOCKET *m);
 /* One of the credentials. */
 void exchange_lease(struct exchange *x, const struct msg_LEASE *m);
+/* vault's MASK: that secret has these values, one a line; they are not for it. */
+void exchange_mask(struct exchange *x, uint32_t secret, struct sv values);
 /* The agent's body. */
 void exchange_body(struct exchange *x, struct sv data);
 void exchange_body_end(struct exchange *x);

@@ -6,7 +6,8 @@
 
 #include "own.h"
 
-enum { VALUE_MAX = 16384 };	/* as LEASE bounds it */
+/* As LEASE and MASK bound them. */
+enum { VALUE_MAX = 16384, OTHERS_MAX = 49155 + 1 + 65540 };
 
 struct lease {
 	struct lease *older, *newer;	/* of those that are kept */
@@ -15,6 +16,7 @@ struct lease {
 	size_t n;
 	uint32_t secrets[EDITS_MAX];
 	struct buf values[EDITS_MAX];	/* wiped; empty while missing */
+	struct buf others[EDITS_MAX];	/* wiped; to be masked, one a line */
 };
 
 /* All live equally long: the oldest ends first. */
@@ -34,6 +36,7 @@ struct lease *lease_new(const struct edit *edits, size_t n, struct err *e)
 	for (size_t i = 0; i < n; i++) {
 		l->secrets[i] = edits[i].secret;
 		l->values[i] = buf_new(VALUE_MAX);
+		l->others[i] = buf_new(OTHERS_MAX);
 	}
 	return l;
 }
@@ -48,9 +51,23 @@ void lease_drop(struct lease **at)
 		*(l->older ? &l->older->newer : &oldest) = l->newer;
 		*(l->newer ? &l->newer->older : &newest) = l->older;
 	}
-	for (size_t i = 0; i < l->n; i++)
+	for (size_t i = 0; i < l->n; i++) {
 		buf_wipe(&l->values[i]);
+		buf_wipe(&l->others[i]);
+	}
 	free(l);
+}
+
+/* A buffer that grows leaves copies of its content. */
+static void put_others(struct lease *l, size_t i, struct sv values)
+{
+	struct buf *b = &l->others[i];
+
+	if (values.n == 0 || (!b->p && !buf_reserve(b, OTHERS_MAX)))
+		return;
+	if (b->n)
+		buf_putc(b, '\n');
+	buf_put(b, values);
 }
 
 bool lease_put(struct lease *l, const struct msg_LEASE *m)
@@ -60,9 +77,22 @@ bool lease_put(struct lease *l, const struct msg_LEASE *m)
 			continue;
 		/* The only one, so that it moves nowhere. */
 		buf_put(&l->values[i], m->value);
-		return l->values[i].n > 0;
+		put_others(l, i, m->others);
+		return l->values[i].n > 0 && !l->others[i].full;
 	}
 	return false;
+}
+
+bool lease_mask(struct lease *l, uint32_t secret, struct sv values)
+{
+	bool fits = true;
+
+	for (size_t i = 0; i < l->n; i++)
+		if (l->secrets[i] == secret) {
+			put_others(l, i, values);
+			fits = !l->others[i].full;
+		}
+	return fits;
 }
 
 bool lease_is_whole(const struct lease *l)
@@ -107,6 +137,36 @@ struct sv lease_value(const struct lease *l, uint32_t secret)
 		if (l->secrets[i] == secret)
 			return buf_sv(&l->values[i]);
 	return (struct sv){ 0 };
+}
+
+struct scrub *lease_scrub(const struct lease *l, struct err *e)
+{
+	struct scrub *s = calloc(1, sizeof *s);
+	int failed;
+
+	if (!s) {
+		(void)err_sys(e, "allocate the scrubber");
+		return NULL;
+	}
+	failed = scrub_init(s, NULL, 0, e);
+	for (size_t i = 0; failed == 0 && i < l->n; i++)
+		if (scrub_add(s, buf_sv(&l->values[i]), e) < 0 ||
+		    scrub_add_lines(s, buf_sv(&l->others[i]), e) < 0)
+			failed = -1;
+	if (failed == 0)
+		return s;
+	scrub_fini(s);
+	free(s);
+	return NULL;
+}
+
+void lease_forget(uint32_t secret)
+{
+	for (struct lease *l = oldest, *newer; l; l = newer) {
+		newer = l->newer;
+		if (lease_value(l, secret).n)
+			lease_drop(l->owner);
+	}
 }
 
 bool lease_covers(const struct lease *l, const struct edit *edits, size_t n)

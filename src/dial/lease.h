@@ -20,6 +20,7 @@
 
 #include "head.h"
 #include "loop.h"
+#include "scrub.h"
 
 enum { LEASE_MS = 1000 };
 
@@ -30,6 +31,8 @@ must_check struct lease *lease_new(const struct edit *edits, size_t n,
 				   struct err *e);
 /* vault's answer.  False: it is a refusal, or of nothing that is missing. */
 must_check bool lease_put(struct lease *l, const struct msg_LEASE *m);
+/* MASK came: before the rest of it has, or before it is used.  False: no room. */
+must_check bool lease_mask(struct lease *l, uint32_t secret, struct sv values);
 bool lease_is_whole(const struct lease *l);
 /* Moves it to *to, in place of what is there; *to is NULL again when the term is
  * over.  *to does not move meanwhile, and ends with lease_drop(). */
@@ -40,5 +43,9 @@ void lease_drop(struct lease **l);	/* wipes; accepts one that is NULL */
 bool lease_covers(const struct lease *l, const struct edit *edits, size_t n);
 /* Valid until the loop goes on; empty when it is not there. */
 struct sv lease_value(const struct lease *l, uint32_t secret);
+/* Masks all that its secrets are, were or have become.  NULL with an error. */
+must_check struct scrub *lease_scrub(const struct lease *l, struct err *e);
+/* Drops those that are kept and have it: the secret has another value. */
+void lease_forget(uint32_t secret);
 
 #endif

@@ -79,6 +79,18 @@ static void fail(struct relay *r, uint16_t status, const struct err *e)
 	stream_end(s);
 }
 
+void relay_mask(struct relay *r, uint32_t secret, struct sv values)
+{
+	struct err e = { 0 };
+
+	for (size_t i = 0; i < r->n_secrets; i++)
+		if (r->secrets[i] == secret &&
+		    scrub_add_lines(r->mask->scrub, values, &e) < 0) {
+			fail(r, 502, &e);
+			return;
+		}
+}
+
 static void finish(struct relay *r)
 {
 	struct stream *s = r->stream;

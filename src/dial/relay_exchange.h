@@ -22,6 +22,7 @@
 
 #include "allowance.h"
 #include "buf.h"
+#include "head.h"
 #include "stream.h"
 #include "upstream.h"
 #include "websocket_mask.h"
@@ -48,6 +49,8 @@ struct relay {
 	/* Of a WebSocket. */
 	uint16_t status;	/* 101; 0 for others */
 	struct websocket_mask *mask;	/* owned; NULL without a credential */
+	size_t n_secrets;		/* whose values it masks */
+	uint32_t secrets[EDITS_MAX];
 	struct websocket_frames frames;	/* that come in */
 	bool unframed;		/* they are none, and nothing depends on it */
 	struct timer deadline;	/* of connecting, and of a proxy's answer */
@@ -70,6 +73,8 @@ must_check int relay_received(struct relay *r, struct sv data, struct err *e);
 void relay_socket(struct relay *r, int fd, const struct msg_SOCKET *m);
 /* warden's answer to DRAW. */
 must_check int relay_allowance(struct relay *r, uint64_t bytes, struct err *e);
+/* vault's MASK: that secret has these values, one a line. */
+void relay_mask(struct relay *r, uint32_t secret, struct sv values);
 /* BODY or BODY_END. */
 void relay_message(struct relay *r, const struct msg *m);
 /* One of the two sides may be ready to move bytes. */

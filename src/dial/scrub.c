@@ -75,6 +75,12 @@ static size_t pattern_text(struct sv value, enum pattern_form form, char *out)
 	return value.n;
 }
 
+static void pattern_wipe(struct scrub_pattern *p)
+{
+	explicit_bzero(p->text, p->spelling.text.n);
+	free(p->text);
+}
+
 static bool pattern_add(struct scrub *s, struct sv value,
 			enum pattern_form form)
 {
@@ -97,38 +103,70 @@ static bool pattern_add(struct scrub *s, struct sv value,
 	return true;
 }
 
+static bool has_value(const struct scrub *s, struct sv value)
+{
+	for (size_t i = RAW; i < s->n_patterns; i += PATTERNS_EACH)
+		if (sv_eq(s->patterns[i].spelling.text, value))
+			return true;
+	return false;
+}
+
+int scrub_add(struct scrub *s, struct sv value, struct err *e)
+{
+	const size_t before = s->n_patterns;
+	struct scrub_pattern *all;
+
+	if (has_value(s, value))
+		return 0;
+	if (value.n < SCRUB_VALUE_MIN)
+		return err_kind(e, ERR_LIMIT, "a credential of fewer than %d "
+				"bytes cannot be masked", SCRUB_VALUE_MIN);
+	if (before == SCRUB_VALUES_MAX * PATTERNS_EACH)
+		return err_kind(e, ERR_LIMIT, "more than %d credentials in one "
+				"request", SCRUB_VALUES_MAX);
+	/* Where the texts are, not the texts. */
+	all = realloc(s->patterns, (before + PATTERNS_EACH) * sizeof *all);
+	if (!all)
+		return err_kind(e, ERR_LIMIT, "out of memory");
+	s->patterns = all;
+	for (size_t i = 0; i < PATTERNS_EACH; i++) {
+		if (pattern_add(s, value, i))
+			continue;
+		while (s->n_patterns > before)
+			pattern_wipe(&s->patterns[--s->n_patterns]);
+		return err_kind(e, ERR_LIMIT, "out of memory");
+	}
+	return 0;
+}
+
+int scrub_add_lines(struct scrub *s, struct sv values, struct err *e)
+{
+	while (values.n) {
+		struct sv one = sv_head(values, sv_find(values, '\n'));
+
+		if (scrub_add(s, one, e) < 0)
+			return -1;
+		values = sv_from(values, one.n + 1);
+	}
+	return 0;
+}
+
 int scrub_init(struct scrub *s, const struct sv *values, size_t n,
 	       struct err *e)
 {
 	*s = (struct scrub){ .held = buf_new(HELD_MAX) };
-	if (n > SCRUB_VALUES_MAX)
-		return err_kind(e, ERR_LIMIT, "more than %d credentials in one "
-				"request", SCRUB_VALUES_MAX);
 	for (size_t i = 0; i < n; i++)
-		if (values[i].n < SCRUB_VALUE_MIN)
-			return err_kind(e, ERR_LIMIT, "a credential of fewer "
-					"than %d bytes cannot be masked",
-					SCRUB_VALUE_MIN);
-	s->patterns = calloc(n * PATTERNS_EACH + 1, sizeof(*s->patterns));
-	if (!s->patterns)
-		return err_kind(e, ERR_LIMIT, "out of memory");
-	for (size_t i = 0; i < n * PATTERNS_EACH; i++)
-		if (!pattern_add(s, values[i / PATTERNS_EACH],
-				 i % PATTERNS_EACH)) {
+		if (scrub_add(s, values[i], e) < 0) {
 			scrub_fini(s);
-			return err_kind(e, ERR_LIMIT, "out of memory");
+			return -1;
 		}
 	return 0;
 }
 
 void scrub_fini(struct scrub *s)
 {
-	for (size_t i = 0; i < s->n_patterns; i++) {
-		struct scrub_pattern *p = &s->patterns[i];
-
-		explicit_bzero(p->text, p->spelling.text.n);
-		free(p->text);
-	}
+	for (size_t i = 0; i < s->n_patterns; i++)
+		pattern_wipe(&s->patterns[i]);
 	free(s->patterns);
 	buf_wipe(&s->held);
 	*s = (struct scrub){ 0 };

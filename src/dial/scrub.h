@@ -15,7 +15,8 @@
 #include "request.h"
 
 enum {
-	SCRUB_VALUES_MAX = 8,
+	/* Of one request, with what its secrets were before and become later. */
+	SCRUB_VALUES_MAX = 64,
 	SCRUB_VALUE_MIN = 4,	/* shorter ones would mask half the web */
 };
 
@@ -36,8 +37,15 @@ struct scrub {
  * nothing needs scrub_fini(). */
 must_check int scrub_init(struct scrub *s, const struct sv *values, size_t n,
 			  struct err *e);
+/* Also this value from now on, unless it is; as scrub_init(), but that s stays as it
+ * was. */
+must_check int scrub_add(struct scrub *s, struct sv value, struct err *e);
 void scrub_fini(struct scrub *s);	/* wipes; accepts a zeroed one */
 #define auto_scrub __attribute__((cleanup(scrub_fini)))
+
+/* Each line of values. */
+must_check int scrub_add_lines(struct scrub *s, struct sv values,
+			       struct err *e);
 
 /* Appends to out what is settled: all but at most longest - 1 bytes. */
 must_check int scrub_push(struct scrub *s, struct sv in, struct buf *out,

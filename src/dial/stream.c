@@ -93,6 +93,17 @@ void stream_refuse(struct stream *s, uint32_t id)
 	stream_end(s);
 }
 
+void stream_mask_all(uint32_t secret, struct sv values)
+{
+	for (size_t i = 0; i < BUCKETS; i++)
+		for (struct stream *s = buckets[i]; s; s = s->next) {
+			if (s->exchange)
+				exchange_mask(s->exchange, secret, values);
+			else if (s->relay)
+				relay_mask(s->relay, secret, values);
+		}
+}
+
 static void drain(struct stream *s, const struct msg *m)
 {
 	if (m->kind == MSG_BODY_END)

@@ -55,6 +55,8 @@ void stream_rest(struct stream *s, bool body_ended);
 void stream_finish(struct stream *s);
 /* The exchange or relay is over and freed, and there will be no other. */
 void stream_end(struct stream *s);
+/* vault's MASK, for all that is under way. */
+void stream_mask_all(uint32_t secret, struct sv values);
 /* There is no memory to begin the request `id`: the same, and warden is told. */
 void stream_refuse(struct stream *s, uint32_t id);
 

@@ -88,6 +88,19 @@ int transfer_trailers(struct exchange *x, struct http_fields *f,
 	return buf_check(&x->trailers, "the trailers", e);
 }
 
+/* Before edge hears of it: what the agent asks next is decided after that. */
+static void tell_rejected(const struct exchange *x)
+{
+	const struct msg m = { .kind = MSG_REJECTED, .REJECTED = {
+		.conn = x->stream->conn, .id = x->id } };
+	bool carries = false;
+
+	for (size_t i = 0; i < x->n_edits; i++)
+		carries |= x->edits[i].form != EDIT_MASK;
+	if (carries)
+		dial_report(x->stream->dial, &m);
+}
+
 int transfer_head(struct exchange *x, struct err *e)
 {
 	struct http_response *r = &x->in.response;
@@ -106,6 +119,8 @@ int transfer_head(struct exchange *x, struct err *e)
 	m.RESPONSE = (struct msg_RESPONSE){
 		.id = x->id, .status = r->status, .fields = buf_sv(&fields),
 		.body = (uint8_t)r->body, .length = r->length };
+	if (r->status == 401)
+		tell_rejected(x);
 	if (send_edge(x, &m, e) < 0)
 		return -1;
 	x->responded = true;

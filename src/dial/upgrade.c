@@ -100,6 +100,8 @@ int upgrade_switch(struct exchange *x, struct sv rest, struct err *e)
 			return -1;
 		}
 		x->scrub = NULL;
+		for (size_t i = 0; i < x->n_edits; i++)
+			relay->secrets[relay->n_secrets++] = x->edits[i].secret;
 	}
 	if (relay_received(relay, rest, e) == 0)
 		return 0;

@@ -13,7 +13,7 @@
 #include "loop.h"
 #include "request.h"
 
-enum { UPSTREAM_SECRETS_MAX = 32 };
+enum { UPSTREAM_SECRETS_MAX = 64 };
 
 enum upstream_status {
 	UPSTREAM_FAILED = 0,	/* *e says why; close it */

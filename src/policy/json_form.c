@@ -2,6 +2,7 @@
 /* Writing the canonical JSON form: see json_form.h. */
 #include "json_form.h"
 
+#include "amount.h"
 #include "filepath.h"
 #include "json.h"
 #include "match_relay.h"
@@ -172,8 +173,12 @@ static void put_proxy(struct json *j, const struct proxy_rule *r)
 
 static void put_bounds(struct json *j, const struct secret_rule *r)
 {
-	auto_buf struct buf until = buf_new(64);
+	auto_buf struct buf until = buf_new(64), renew = buf_new(64);
 
+	if (r->renew_ms) {
+		amount_put(&renew, UNIT_TIME, r->renew_ms);
+		json_put_sv(j, "renew", buf_sv(&renew));
+	}
 	if (r->times)
 		json_put_u64(j, "times", r->times);
 	if (!r->until)

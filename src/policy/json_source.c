@@ -282,7 +282,8 @@ static void read_secret(struct entry *n)
 	static const char *const keys[] = {
 		"name", "optional", "from", "source", "key", "for", "as",
 		"user", "header", "prefix", "query", "cookie", "add", "like",
-		"in", "in_key", "base64", "times", "until", "origin", NULL,
+		"in", "in_key", "base64", "renew", "times", "until", "origin",
+		NULL,
 	};
 	struct sv from, as;
 
@@ -312,6 +313,7 @@ static void read_secret(struct entry *n)
 	add_clause(n, "in_key", json_object_get(n->object, "in"), "key");
 	if (flag_of(n, "base64"))
 		add_word(n, SV("base64"));
+	add_clause(n, "renew", true, "renew");
 	add_times(n);
 	add_clause(n, "until", true, "until");
 }

@@ -127,6 +127,8 @@ struct secret_rule {
 	struct sv place;
 	struct sv place_key;	/* its entry there */
 	bool place_base64;	/* with SECRET_BASIC: USER:PLACEHOLDER, encoded */
+	/* Milliseconds after which a command's value is old; 0: it is read once. */
+	uint64_t renew_ms;
 	uint64_t times;		/* requests of a run; 0: any number */
 	enum secret_until until;
 	uint64_t end;		/* unless UNTIL_EVER */

@@ -306,10 +306,15 @@ void text_form_until(struct buf *b, const struct secret_rule *r)
 
 void text_form_bounds(struct buf *b, const struct secret_rule *r)
 {
+	if (r->renew_ms) {
+		buf_puts(b, "renew ");
+		amount_put(b, UNIT_TIME, r->renew_ms);
+	}
 	if (r->times)
-		buf_printf(b, "times %" PRIu64, r->times);
+		buf_printf(b, "%stimes %" PRIu64, r->renew_ms ? " " : "",
+			   r->times);
 	if (r->until) {
-		buf_puts(b, r->times ? " until " : "until ");
+		buf_puts(b, r->renew_ms || r->times ? " until " : "until ");
 		text_form_until(b, r);
 	}
 }
@@ -349,7 +354,7 @@ int text_form_secret(struct secret_rule *r, struct arena *a)
 		buf_printf(&b, " like %.*s", SV_FMT(r->like));
 	if (r->place.n)
 		put_place(&b, r, a);
-	buf_puts(&b, r->times || r->until ? " " : "");
+	buf_puts(&b, text_form_has_bounds(r) ? " " : "");
 	text_form_bounds(&b, r);
 	b.full |= scopes.full;
 	return keep(&b, a, &r->text);

@@ -29,7 +29,12 @@ void text_form_word(struct buf *b, struct sv v);
 void text_form_target(struct buf *b, struct sv host, uint16_t port,
 		      struct sv path);
 
-/* "times N until TIME", what of it there is; and the TIME alone, which must be. */
+/* "renew TIME times N until TIME", what of it there is; and the last TIME alone,
+ * which must be. */
+static inline bool text_form_has_bounds(const struct secret_rule *r)
+{
+	return r->renew_ms || r->times || r->until;
+}
 void text_form_bounds(struct buf *b, const struct secret_rule *r);
 void text_form_until(struct buf *b, const struct secret_rule *r);
 

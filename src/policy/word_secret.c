@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * secret NAME from SOURCE for HOST[,HOST...] as FORM [add] [like SHAPE]
- *	[in FILE key KEY [base64]] [times N] [until TIME]
+ *	[in FILE key KEY [base64]] [renew TIME] [times N] [until TIME]
  *
  * The clauses come in this order only, so that every such line reads the same.
  */
@@ -379,6 +379,23 @@ static int parse_place(struct clause *c, struct secret_rule *r, struct err *e)
 	return fault ? statement_error(c->s, w, e, "%s", fault) : 0;
 }
 
+static int parse_renew(struct clause *c, struct secret_rule *r, struct err *e)
+{
+	const struct word *w = next(c, "the time", e);
+
+	if (!w)
+		return -1;
+	if (r->source != SECRET_COMMAND)
+		return statement_error(c->s, w, e,
+			"only what comes from a command can be renewed");
+	if (!amount_parse(w->text, UNIT_TIME, &r->renew_ms) ||
+	    r->renew_ms < 1000 || r->renew_ms > 366 * DAY_MS)
+		return statement_error(c->s, w, e,
+			"expected a duration from 1s to 366d as 50m, found "
+			"\"%.*s\"", WORD_FMT(w->text));
+	return 0;
+}
+
 static int parse_times(struct clause *c, struct secret_rule *r, struct err *e)
 {
 	const struct word *w = next(c, "the number of requests", e);
@@ -418,6 +435,8 @@ static int parse_until(struct clause *c, struct secret_rule *r, struct err *e)
 static int parse_bounds(struct clause *c, struct secret_rule *r,
 			struct err *e)
 {
+	if (accept(c, SV("renew")) && parse_renew(c, r, e) < 0)
+		return -1;
 	if (accept(c, SV("times")) && parse_times(c, r, e) < 0)
 		return -1;
 	return accept(c, SV("until")) ? parse_until(c, r, e) : 0;

@@ -30,7 +30,8 @@ static const struct word_info table[] = {
 	  "proxy [http://HOST:PORT] [by name] [login USER from SOURCE]", false },
 	{ SV("secret"), word_secret,
 	  "NAME from SOURCE for HOST[,HOST...] as FORM [add] [like SHAPE] "
-	  "[in FILE key KEY [base64]] [times N] [until TIME]", true },
+	  "[in FILE key KEY [base64]] [renew TIME] [times N] "
+	  "[until TIME]", true },
 	{ SV("roots"), word_roots, "PATH...", true },
 	{ SV("device"), word_device, "gpu | kvm | fuse | PATH...", true },
 	{ SV("publish"), word_publish, "PORT...", false },

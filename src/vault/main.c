@@ -127,6 +127,8 @@ static int dispatch(struct vault *v, struct msg *m, struct err *e)
 		return on_peer(v, m, e);
 	if (m->kind == MSG_GRANT)
 		return vault_on_grant(v, &m->GRANT, e);
+	if (m->kind == MSG_RENEW)
+		return vault_on_renew(v, m, e);
 	return err_kind(e, ERR_PROTO, "%s from warden", msg_name(m->kind));
 }
 
@@ -165,8 +167,11 @@ int main(void)
 		return 1;
 	vault_drop_sources(v);
 	vault_drop_search(v);
-	for (unsigned i = 0; i < v->n_secrets; i++)
+	for (unsigned i = 0; i < v->n_secrets; i++) {
+		for (unsigned k = 0; k < SECRET_PAST_MAX; k++)
+			secret_wipe(&v->past[i][k]);
 		secret_wipe(&v->secrets[i]);
+	}
 	buf_free(&v->due);
 	buf_free(&v->absent);
 	authority_free(v->authority);

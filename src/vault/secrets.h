@@ -13,6 +13,8 @@
 #include "sv.h"
 
 enum { SECRETS_MAX = 256, SECRET_SIZE_MAX = SECRET_VALUE_MAX, SECRET_NAME_MAX = 128,
+       SECRET_RENEWED_MIN = 4,	/* dial carries none that is shorter */
+       SECRET_PAST_MAX = 3,	/* values from before that are masked */
        /* The value, its newline, and a byte that shows that there is more. */
        SECRET_ROOM = SECRET_SIZE_MAX + 2 };
 
@@ -22,6 +24,7 @@ struct secret {
 	char *value;		/* mapped; NULL: there is none */
 	size_t n, mapped, room;	/* bytes */
 	bool complete;		/* read to its end, and acceptable */
+	uint32_t version;	/* from which on this is the value */
 };
 
 /* Room bytes of memory; ERR_SYS where they cannot be locked. */

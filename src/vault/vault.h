@@ -17,7 +17,7 @@
 #include "secrets.h"
 
 /* Bytes: what all the requests carry that can be under way. */
-enum { VAULT_DUE_MAX = 2 << 20 };
+enum { VAULT_DUE_MAX = 4 << 20 };
 
 struct source;
 struct text;
@@ -28,6 +28,8 @@ struct vault {
 	struct authority *authority;	/* NULL unless want_ca */
 	struct source *sources;		/* still being read */
 	struct secret secrets[SECRETS_MAX];
+	/* What each was before, the newest first. */
+	struct secret past[SECRETS_MAX][SECRET_PAST_MAX];
 	unsigned n_secrets;
 	unsigned n_wanted;		/* sources that were announced */
 	unsigned n_complete;
@@ -56,6 +58,9 @@ void vault_drop_search(struct vault *v);
 
 /* sign.c: LEAF_KEY and SIGN */
 int vault_on_edge(struct channel *c, struct msg *m, struct err *e);
+
+/* renew.c: RENEW */
+int vault_on_renew(struct vault *v, struct msg *m, struct err *e);
 
 /* lease.c: GRANT */
 int vault_on_grant(struct vault *v, const struct msg_GRANT *g, struct err *e);

@@ -42,8 +42,8 @@ int conn_take(struct conn *c, uint32_t id, struct sv host, uint16_t port,
 	if (c->number == 0 || id != c->id + 1 || c->hung_up)
 		return err_kind(e, ERR_PROTO, "requests out of order");
 	c->id = id;
-	c->dispatched = c->claimed = false;
-	c->connects = c->n_secrets = 0;
+	c->dispatched = c->claimed = c->waits = c->rejected = false;
+	c->connects = c->n_secrets = c->n_sent = 0;
 	c->port = port;
 	buf_reset(&c->host);
 	buf_put(&c->host, host);

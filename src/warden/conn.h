@@ -15,12 +15,17 @@ struct conn {
 	bool has_stream;	/* edge and dial share a stream for it */
 	bool dispatched;	/* dial is at the newest request */
 	bool hung_up;		/* by the agent; a DONE is still to come */
-	bool claimed;		/* dial has what it carries */
+	bool claimed;		/* dial has what it carries, or will */
+	bool waits;		/* ... when what is renewed is there */
+	bool rejected;		/* the origin has answered 401 to that */
 	uint32_t owed;		/* DONEs that dial has still to say */
 	uint32_t done_id;	/* of the last one */
 	uint8_t connects;	/* how often dial needed a connection for it */
 	uint8_t n_secrets;
-	uint32_t secrets[EDITS_MAX];	/* of the newest request */
+	/* Of the newest request: number and version of each, those that are sent
+	 * before those that are only masked. */
+	uint8_t n_sent;
+	uint32_t secrets[EDITS_MAX], versions[EDITS_MAX];
 	/* The newest request's origin, for CONNECT. */
 	struct buf host;
 	uint16_t port;

@@ -23,8 +23,7 @@ static struct timespec now_of(clockid_t clock)
 	return now;
 }
 
-/* Also while the machine sleeps, and whatever it is told the date is. */
-static uint64_t awake_ms(void)
+uint64_t credential_clock_ms(void)
 {
 	struct timespec now = now_of(CLOCK_BOOTTIME);
 
@@ -40,7 +39,7 @@ static bool is_past(const struct credential_set *s,
 	case UNTIL_MOMENT:
 		return now_of(CLOCK_REALTIME).tv_sec >= (time_t)rule->end;
 	case UNTIL_AFTER:
-		return awake_ms() - s->began_ms >= rule->end;
+		return credential_clock_ms() - s->began_ms >= rule->end;
 	}
 	return false;
 }
@@ -63,11 +62,11 @@ int credential_set_check(const struct credential_set *s, struct err *e)
 
 void credential_set_begin(struct credential_set *s)
 {
-	s->began_ms = awake_ms();
+	s->began_ms = credential_clock_ms();
 }
 
 /* A date that is set back gives nothing back. */
-static bool has_ended(const struct credential_set *s, struct credential *c)
+bool credential_has_ended(const struct credential_set *s, struct credential *c)
 {
 	c->has_ended = c->has_ended || is_past(s, c->rule);
 	return c->has_ended;
@@ -83,7 +82,7 @@ static bool may_use(const struct credential_set *s, struct credential *c,
 			   SV_FMT(rule->name));
 		return false;
 	}
-	if (has_ended(s, c)) {
+	if (credential_has_ended(s, c)) {
 		buf_printf(ret_why, "the secret %.*s was to be used until ",
 			   SV_FMT(rule->name));
 		text_form_until(ret_why, rule);

@@ -15,6 +15,8 @@
 #include "policy.h"
 #include "seal.h"
 
+struct renewal;
+
 struct credential {
 	const struct secret_rule *rule;		/* borrowed from the policy */
 	struct placeholder placeholder;
@@ -24,12 +26,16 @@ struct credential {
 	uint64_t used;		/* requests that were allowed with it */
 	bool has_ended;		/* its `until` has come */
 	bool is_revoked;
+	/* Of the value that requests carry that are decided now. */
+	uint32_t version;
+	struct renewal *renewal;	/* owned (renewal.c); NULL: none yet */
 };
 
 struct credential_set {
 	struct credential *v;	/* owned */
 	size_t n;
-	uint64_t began_ms;	/* CLOCK_BOOTTIME, for `until` */
+	uint64_t read_ms;	/* when the sources were opened */
+	uint64_t began_ms;	/* for `until`; both of credential_clock_ms() */
 	/* Of the proxy, which no request names: its number is n. */
 	struct credential login;
 	bool has_login;
@@ -64,6 +70,11 @@ must_check int credential_set_missed(struct credential_set *s,
 /* Wipes the values: before this process is cloned, whose copies live on. */
 void credential_set_forget(struct credential_set *s);
 
+/* Starts the command that c is from, whose output is to be read from *ret_fd: at the
+ * start, or again: in a group of its own, without the terminal. */
+must_check int credential_start_command(const struct credential *c,
+					bool again, pid_t *ret_pid,
+					int *ret_fd, struct err *e);
 /* Every `from command` ended well; waits a moment for those that have closed
  * their output. */
 must_check int credential_set_settle(struct credential_set *s, struct err *e);
@@ -113,6 +124,10 @@ bool credential_use_is_edited(const struct credential_use *use,
 /* No secret is for a time that is over. */
 must_check int credential_set_check(const struct credential_set *s,
 				    struct err *e);
+/* Also while the machine sleeps, and whatever it is told the date is. */
+uint64_t credential_clock_ms(void);
+/* Its `until` has come. */
+bool credential_has_ended(const struct credential_set *s, struct credential *c);
 /* The run begins, from which durations are counted. */
 void credential_set_begin(struct credential_set *s);
 /* May the request carry what it would, now?  If not, why, appended. */

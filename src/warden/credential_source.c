@@ -115,30 +115,40 @@ static int open_file(struct credential *c, const char *path, struct err *e)
 	return 0;
 }
 
-static int open_command(struct credential *c, const char *command,
-			struct err *e)
+int credential_start_command(const struct credential *c, bool again,
+			     pid_t *ret_pid, int *ret_fd, struct err *e)
 {
+	auto_arena struct arena a = arena_new(65536);
+	const char *command = arena_str(&a, c->rule->source_arg);
 	char *argv[] = { (char *)(uintptr_t)"sh", (char *)(uintptr_t)"-c",
 			 (char *)(uintptr_t)command, NULL };
 	auto_fd int read_fd = -1, write_fd = -1;
 	int pair[2], rc;
+	pid_t pid;
+
+	if (!command)
+		return err_kind(e, ERR_LIMIT, "out of memory");
 
 	if (pipe2(pair, O_CLOEXEC) < 0)
 		return err_sys(e, "pipe");
 	read_fd = pair[0];
 	write_fd = pair[1];
-	/* A Ctrl-C is for it to heed. */
+	/* vault waits for no part of it: one that is not there is none. */
+	if (fcntl(read_fd, F_SETFL, O_NONBLOCK) < 0)
+		return err_sys(e, "fcntl");
+	/* At the start a Ctrl-C is for it to heed, and what it says for the person;
+	 * later the terminal is the agent's. */
 	rc = child_start(&(struct child){
 		.path = "/bin/sh", .argv = argv, .envp = environ,
-		.fds = { CHILD_NULL, write_fd, CHILD_SAME }, .fds_n = 3 },
-		&c->command_pid);
-	if (rc) {
-		errno = rc;
-		c->command_pid = 0;
+		.fds = { CHILD_NULL, write_fd, again ? CHILD_NULL : CHILD_SAME },
+		.fds_n = 3, .own_group = again, .default_signals = again },
+		&pid);
+	errno = rc;
+	if (rc)
 		return err_sys(e, "secret %.*s: start `%s`",
 			       SV_FMT(c->rule->name), command);
-	}
-	c->source_fd = steal_fd(&read_fd);
+	*ret_pid = pid;
+	*ret_fd = steal_fd(&read_fd);
 	return 0;
 }
 
@@ -184,7 +194,8 @@ static int open_source(struct credential_set *s, struct credential *c,
 	case SECRET_FILE:
 		return open_file(c, arg, e);
 	case SECRET_COMMAND:
-		return open_command(c, arg, e);
+		return credential_start_command(c, false, &c->command_pid,
+						&c->source_fd, e);
 	case SECRET_STORE:
 		return open_store(c, s->seal, e);
 	}
@@ -249,6 +260,7 @@ int credential_set_init(struct credential_set *s, const struct policy *p,
 	if (!s->v)
 		return err_sys(e, "allocate the secrets' table");
 	s->n = p->secrets_n;
+	s->read_ms = credential_clock_ms();
 	reserve_values(&s->values, p);
 	for (size_t i = 0; i < s->n; i++)
 		s->v[i] = (struct credential){ .rule = &p->secrets[i],

@@ -8,7 +8,9 @@
  *		  only a few times, resolve is told to CONNECT, or warden
  *		  itself connects to the socket that the policy names
  *	claim	  dial says CLAIM; once, for that request, vault is told to
- *		  lease it what the request carries
+ *		  lease it what the request carries, when that is not just
+ *		  being renewed (renewal.h)
+ *	reject	  dial says REJECTED, before edge has the 401
  */
 #include "exchange.h"
 
@@ -16,6 +18,7 @@
 #include "local.h"
 #include "own.h"
 #include "record.h"
+#include "renewal.h"
 
 enum { EXCHANGE_CONNECTS_MAX = 2 };	/* the first, and one retry */
 
@@ -74,30 +77,35 @@ static void dispatch(struct warden *w, struct conn *c,
 	helper_send(&w->edge, &out);
 }
 
-/* What dial may claim for this request. */
+/* What dial may claim for this request: that which is sent comes first. */
 static void put_edits(const struct warden *w, struct conn *c,
 		      struct credential_use *use, struct buf *b)
 {
 	for (size_t i = 0; i < use->n; i++) {
-		uint32_t number = (uint32_t)(use->credentials[i] -
-					     w->credentials.v);
+		const struct credential *used = use->credentials[i];
+		uint32_t number = (uint32_t)(used - w->credentials.v);
 
 		use->edits[i].secret = number;
+		if (use->edits[i].form != EDIT_MASK)
+			c->n_sent++;
+		c->versions[c->n_secrets] = used->version;
 		c->secrets[c->n_secrets++] = number;
 		head_put_edit(b, &use->edits[i]);
 	}
 }
 
 /* The credentials that are sent, not those that are only masked: their numbers,
- * in order. */
+ * in order, and versions.  Another value is another connection. */
 static void put_secrets(const struct warden *w, const struct credential_use *use,
 			struct buf *b)
 {
 	for (size_t i = 0; i < w->credentials.n; i++)
 		for (size_t k = 0; k < use->n; k++)
 			if (use->credentials[k] == &w->credentials.v[i] &&
-			    use->edits[k].form != EDIT_MASK)
+			    use->edits[k].form != EDIT_MASK) {
 				buf_put_u32(b, (uint32_t)i);
+				buf_put_u32(b, w->credentials.v[i].version);
+			}
 }
 
 int exchange_begin(struct warden *w, struct conn *c,
@@ -106,13 +114,15 @@ int exchange_begin(struct warden *w, struct conn *c,
 {
 	auto_buf struct buf edits = buf_new(8192);
 	auto_buf struct buf limit = buf_new(1024);
-	auto_buf struct buf secrets = buf_new(EDITS_MAX * sizeof(uint32_t));
+	auto_buf struct buf secrets = buf_new(EDITS_MAX * 2 * sizeof(uint32_t));
 	struct msg out = { .kind = MSG_EXCHANGE };
 	auto_fd int edge_fd = -1;
 	struct err trouble = { 0 };
 
 	if (warden_start_origin_side(w, &trouble) < 0)
 		return fail(w, m, sv_str(trouble.msg), e);
+	if (renewal_look(w, use, e) < 0)
+		return -1;
 	put_edits(w, c, use, &edits);
 	put_secrets(w, use, &secrets);
 	if (buf_check(&edits, "the credentials of a request", e) < 0 ||
@@ -210,6 +220,8 @@ int warden_on_vault(struct channel *ch, struct msg *m, struct err *e)
 		w->search.found = m->FOUND;
 		loop_stop(w->loop);
 		return 0;
+	case MSG_RENEWED:
+		return renewal_on_answer(w, &m->RENEWED, e);
 	case MSG_PONG:
 		w->vault.unanswered = 0;
 		return 0;
@@ -268,11 +280,26 @@ static int on_need(struct warden *w, const struct msg_NEED *m, struct err *e)
 	return 0;
 }
 
+int exchange_grant(struct warden *w, const struct conn *c, struct err *e)
+{
+	auto_buf struct buf secrets = buf_new(EDITS_MAX * 2 * sizeof(uint32_t));
+	struct msg out = { .kind = MSG_GRANT };
+
+	for (unsigned i = 0; i < c->n_secrets; i++) {
+		buf_put_u32(&secrets, c->secrets[i]);
+		buf_put_u32(&secrets, c->versions[i]);
+	}
+	if (buf_check(&secrets, "the credentials of a request", e) < 0)
+		return -1;
+	out.GRANT = (struct msg_GRANT){ .conn = c->number, .id = c->id,
+					.secrets = buf_sv(&secrets) };
+	helper_send(&w->vault, &out);
+	return 0;
+}
+
 static int on_claim(struct warden *w, const struct msg_CLAIM *m, struct err *e)
 {
-	auto_buf struct buf secrets = buf_new(EDITS_MAX * sizeof(uint32_t));
 	struct conn *c = conn_find(w, m->conn);
-	struct msg out = { .kind = MSG_GRANT };
 
 	/* The agent hung up meanwhile. */
 	if (!c || c->hung_up || m->id != c->id || w->over)
@@ -281,14 +308,23 @@ static int on_claim(struct warden *w, const struct msg_CLAIM *m, struct err *e)
 		return err_kind(e, ERR_PROTO, "credentials were claimed that no "
 				"allowed request carries");
 	c->claimed = true;
-	for (unsigned i = 0; i < c->n_secrets; i++)
-		buf_put_u32(&secrets, c->secrets[i]);
-	if (buf_check(&secrets, "the credentials of a request", e) < 0)
-		return -1;
-	out.GRANT = (struct msg_GRANT){ .conn = m->conn, .id = m->id,
-					.secrets = buf_sv(&secrets) };
-	helper_send(&w->vault, &out);
-	return 0;
+	c->waits = renewal_is_awaited(w, c);
+	return c->waits ? 0 : exchange_grant(w, c, e);
+}
+
+static int on_rejected(struct warden *w, const struct msg_REJECTED *m,
+		       struct err *e)
+{
+	struct conn *c = conn_find(w, m->conn);
+
+	/* The next one was decided meanwhile, and is told of its own. */
+	if (!c || m->id != c->id || w->over)
+		return 0;
+	if (!c->dispatched || c->rejected || c->n_sent == 0)
+		return err_kind(e, ERR_PROTO, "credentials were rejected that no "
+				"allowed request carries");
+	c->rejected = true;
+	return renewal_rejected(w, c, e);
 }
 
 /* An exchange has one end, after which no connection is made for it. */
@@ -330,6 +366,8 @@ int warden_on_dial(struct channel *ch, struct msg *m, struct err *e)
 		return on_need(w, &m->NEED, e);
 	case MSG_CLAIM:
 		return on_claim(w, &m->CLAIM, e);
+	case MSG_REJECTED:
+		return on_rejected(w, &m->REJECTED, e);
 	case MSG_DONE:
 		return on_done(w, &m->DONE, e);
 	case MSG_DRAW:

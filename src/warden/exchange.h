@@ -12,6 +12,9 @@ must_check int exchange_begin(struct warden *w, struct conn *c,
 			      const struct msg_REQUEST *m,
 			      struct credential_use *use, struct err *e);
 
+/* vault leases what that connection's request carries. */
+must_check int exchange_grant(struct warden *w, const struct conn *c,
+			      struct err *e);
 /* The agent has hung up. */
 void exchange_hung_up(struct warden *w, uint32_t conn);
 /* dial and resolve are gone: what was under way is recorded as over. */

@@ -121,12 +121,13 @@ void proxy_put_start(const struct proxy *p, struct msg_DIAL_START *m)
 
 int proxy_grant_login(struct warden *w, struct err *e)
 {
-	auto_buf struct buf secrets = buf_new(sizeof(uint32_t));
+	auto_buf struct buf secrets = buf_new(2 * sizeof(uint32_t));
 	struct msg out = { .kind = MSG_GRANT };
 
 	if (w->proxy.user.n == 0)
 		return 0;
 	buf_put_u32(&secrets, (uint32_t)w->credentials.n);
+	buf_put_u32(&secrets, 0);
 	out.GRANT.secrets = buf_sv(&secrets);
 	return channel_send(&w->vault.channel, &out, e);
 }

@@ -204,6 +204,21 @@ int record_revoked(struct warden *w, struct sv name, struct err *e)
 	return trail_commit(w->trail, e);
 }
 
+int record_renewal(struct warden *w, const struct renewed *r, struct err *e)
+{
+	struct json *j = trail_begin(decided(w), "renewal");
+
+	json_put_sv(j, "secret", r->secret);
+	json_put_str(j, "because", r->because);
+	if (r->host.n)
+		put_bounded(j, "host", r->host);
+	if (r->error.n)
+		put_bounded(j, "error", r->error);
+	else
+		json_put_bool(j, "changed", r->changed);
+	return trail_commit(w->trail, e);
+}
+
 int record_connected(struct warden *w, const struct msg_CONNECTED *m,
 		     struct err *e)
 {

@@ -43,6 +43,15 @@ must_check int record_violation(struct warden *w, const struct violation *v,
 				struct err *e);
 /* Somebody outside has taken a secret away. */
 must_check int record_revoked(struct warden *w, struct sv name, struct err *e);
+/* A secret was to have another value.  because: "age" or "401", the latter of host.
+ * error says why it has none; else changed. */
+struct renewed {
+	struct sv secret, host, error;
+	const char *because;
+	bool changed;
+};
+must_check int record_renewal(struct warden *w, const struct renewed *r,
+			      struct err *e);
 must_check int record_connected(struct warden *w,
 				const struct msg_CONNECTED *m, struct err *e);
 must_check int record_done(struct warden *w, const struct msg_DONE *m,

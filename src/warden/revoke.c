@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The user takes a secret away from a run: see warden.h. */
 #include "record.h"
+#include "renewal.h"
 
 int warden_revoke(struct warden *w, struct sv name, struct err *e)
 {
@@ -14,5 +15,7 @@ int warden_revoke(struct warden *w, struct sv name, struct err *e)
 	/* It takes a right away, so it is done even where it cannot be
 	 * recorded. */
 	c->is_revoked = true;
-	return record_revoked(w, c->rule->name, e);
+	if (record_revoked(w, c->rule->name, e) < 0)
+		return -1;
+	return renewal_cancel(w, c, e);
 }

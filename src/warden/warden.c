@@ -10,6 +10,7 @@
 #include "keyfile_format.h"
 #include "own.h"
 #include "relay_decision.h"
+#include "renewal.h"
 #include "roots.h"
 #include "statement.h"
 
@@ -359,6 +360,7 @@ void warden_fini(struct warden *w)
 	close_fd(&w->listener_fd);
 	close_fd(&w->dns_fd);
 	conn_remove_all(w);
+	renewal_end_all(w);
 	credential_set_fini(&w->credentials);
 	budgets_fini(&w->budgets);
 	proxy_fini(&w->proxy);

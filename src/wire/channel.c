@@ -31,10 +31,15 @@ static struct channel *waiting[2];
 static void flush(struct channel *c);
 static void flush_first(void);
 
-/* A LEASE carries a secret: no copy of it stays behind in this process. */
+static bool is_secret(const struct msg *m)
+{
+	return m->kind == MSG_LEASE || m->kind == MSG_MASK;
+}
+
+/* No copy of a secret stays behind in this process. */
 static void wipe(const struct msg *m, char *bytes, size_t n)
 {
-	if (m->kind == MSG_LEASE && bytes)
+	if (is_secret(m) && bytes)
 		explicit_bzero(bytes, n);
 }
 
@@ -233,7 +238,7 @@ void channel_gather(struct channel *c, bool is_first)
 
 static bool is_urgent(const struct msg *m)
 {
-	return m->n_fds || m->kind == MSG_LEASE || m->kind == MSG_FAULT ||
+	return m->n_fds || is_secret(m) || m->kind == MSG_FAULT ||
 	       m->kind == MSG_PING;
 }
 

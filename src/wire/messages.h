@@ -84,7 +84,12 @@ enum { WIRE_FDS_MAX = 4, WIRE_SIZE_MAX = 131072, WIRE_CHUNK_MAX = 65536 };
 	M(TAKEN, DIAL, EDGE, 0, PHASE_RUN)                      \
 	/* is the helper still at work? */                      \
 	M(PING, WARDEN, ANY, 0, PHASE_BOTH)                     \
-	M(PONG, ANY, WARDEN, 0, PHASE_BOTH)
+	M(PONG, ANY, WARDEN, 0, PHASE_BOTH)                     \
+	/* a secret is to have another value */                 \
+	M(REJECTED, DIAL, WARDEN, 0, PHASE_RUN)                 \
+	M(RENEW, WARDEN, VAULT, 1, PHASE_RUN)                   \
+	M(RENEWED, VAULT, WARDEN, 0, PHASE_RUN)                 \
+	M(MASK, VAULT, DIAL, 0, PHASE_RUN)
 
 /* Descriptors: the capturing TCP listener, the DNS socket, and with
  * `intercept` the socket to vault.  Without `intercept` TLS is refused.  relays
@@ -155,12 +160,26 @@ enum { WIRE_FDS_MAX = 4, WIRE_SIZE_MAX = 131072, WIRE_CHUNK_MAX = 65536 };
 /* The origin of this exchange has proved its name: what its edits speak of is
  * wanted.  Once for each. */
 #define WIRE_FIELDS_CLAIM(F) F(U32, conn, 0) F(U32, id, 0)
-/* To be leased to dial: numbers of secrets, each a U32. */
-#define WIRE_FIELDS_GRANT(F) F(U32, conn, 0) F(U32, id, 0) F(SV, secrets, 32)
-/* One of them.  Not ok, and empty, when there is none of that number. */
+/* To be leased to dial: number and version of each secret, both a U32.  The value
+ * is the newest of no later version. */
+#define WIRE_FIELDS_GRANT(F) F(U32, conn, 0) F(U32, id, 0) F(SV, secrets, 64)
+/* One of them.  Not ok, and empty, when there is none of that number.  others: the
+ * values that it has had or has got since, to be masked as well, one a line. */
 #define WIRE_FIELDS_LEASE(F)                                              \
 	F(U32, conn, 0) F(U32, id, 0) F(U32, secret, 0) F(U8, ok, 0)      \
-	F(SV, value, 16384)
+	F(SV, value, 16384) F(SV, others, 49155)
+/* The origin has answered 401 to what the exchange carries.  Once for each. */
+#define WIRE_FIELDS_REJECTED(F) F(U32, conn, 0) F(U32, id, 0)
+/* Descriptor: the finished output that is the secret's value from that version
+ * on.  under_way: of an exchange that is, the secret is masked. */
+#define WIRE_FIELDS_RENEW(F)                                              \
+	F(U32, secret, 0) F(U32, version, 0) F(U8, under_way, 0)
+/* changed: it is another value than before.  fault says why there is none. */
+#define WIRE_FIELDS_RENEWED(F)                                            \
+	F(U32, secret, 0) F(U8, changed, 0) F(SV, fault, 256)
+/* No lease of the secret is good any more; values, one a line, are masked from now
+ * on in what is under way. */
+#define WIRE_FIELDS_MASK(F) F(U32, secret, 0) F(SV, values, 65540)
 
 /* Descriptor: the stream to edge. */
 #define WIRE_FIELDS_STREAM(F) F(U32, conn, 0)
@@ -170,7 +189,7 @@ enum { WIRE_FDS_MAX = 4, WIRE_SIZE_MAX = 131072, WIRE_CHUNK_MAX = 65536 };
  * where secrets, which says what credentials they carry, is the same. */
 #define WIRE_FIELDS_EXCHANGE(F)                                           \
 	WIRE_FIELDS_REQUEST(F) F(SV, edits, 8192) F(U64, allowance, 0)    \
-	F(SV, limit, 200) F(SV, secrets, 32)
+	F(SV, limit, 200) F(SV, secrets, 64)
 /* dial has no living connection for this exchange. */
 #define WIRE_FIELDS_NEED(F) F(U32, conn, 0) F(U32, id, 0)
 /* via is empty, "ADDRESS:PORT" or "[ADDRESS]:PORT".  With a proxy the connection

@@ -14,7 +14,7 @@ from origin import Authority
 
 HOST, OTHER = "api.test", "other.test"
 NONE, LENGTH, CHUNKED, CLOSE = range(4)
-REPLACE, BASIC, ADD, ADD_BASIC = 1, 2, 3, 4
+REPLACE, BASIC, ADD, ADD_BASIC, MASK = 1, 2, 3, 4, 5
 SECRET = b"sk-live-8f3a/Zq+91=ab%cd"
 PLACEHOLDER = "stk-placeholder-0001"
 NUMBER = 7	# of that secret
@@ -196,6 +196,7 @@ class Dial:
         self.proxy = proxy
         self.origins, self.refusals, self.values = {}, {}, {}
         self.carried, self.withheld = {}, None
+        self.others, self.rejected = {}, []
         self.done, self.claimed, self.faults = queue.Queue(), [], []
         self.draws = queue.Queue()
         self.needs, self.conn, self.closing = 0, 0, False
@@ -229,6 +230,8 @@ class Dial:
             elif message.kind == "NEED":
                 self.needs += 1
                 self.connect(message)
+            elif message.kind == "REJECTED":
+                self.rejected.append((message.conn, message.id))
             elif message.kind == "CLAIM":
                 self.claimed.append((message.conn, message.id))
                 if self.withheld is None:
@@ -245,7 +248,8 @@ class Dial:
             value = self.values.get(secret)
             self.vault.send("LEASE", conn=message.conn, id=message.id,
                             secret=secret, ok=int(value is not None),
-                            value=value or b"")
+                            value=value or b"",
+                            others=self.others.get(secret, b""))
 
     @staticmethod
     def hear(channel):

@@ -181,6 +181,58 @@ def test_dial_claims_for_nobody(stockade, net, more):
         f"claim(m, {more}); lease(); done(m); answer(m)") == ("nothing", [])
 
 
+# What dial says was rejected.
+
+RENEWED = ("secret TOKEN from command 'echo run >>{base}/runs; "
+           "wc -l <{base}/runs | sed s/^/the-value-/' for api.test as bearer "
+           "add renew 1h\n")
+
+
+def reject_through(stockade, net, act, host="api.test"):
+    """How often the command has run, and the records."""
+    run_with(
+        stockade, "dial", act, net + RENEWED.format(base=stockade.base) +
+        "read .\nallow GET api.test/**\nallow GET other.test/**\n", "/bin/sh",
+        "-c", f"for i in $(seq 20); do curl -sS -m 20 -o /dev/null "
+        f"https://{host}/; done; echo over")
+    return (len((stockade.base / "runs").read_text().splitlines()),
+            stockade.log())
+
+
+REJECT = ("say = lambda **more: warden.send('REJECTED', **{'conn': m.conn, "
+          "'id': m.id, **more}); ")
+
+
+def test_dial_that_lies_of_401s_has_the_command_run_once_more(stockade, net):
+    """For each request: the time that has to pass between two runs bounds it."""
+    runs, log = reject_through(stockade, net,
+                               REJECT + "say(); done(m); answer(m)")
+    renewals = events(log, "renewal")
+    assert len(events(log, "request")) == 20 and not events(log, "fault")
+    assert runs - 1 == len(renewals)
+    # At once, and after ten seconds, where this machine took so long for it.
+    assert 1 <= len(renewals) <= 3
+
+
+@pytest.mark.parametrize("act, host", [
+    ("say(); say()", "api.test"),
+    ("done(m); say()", "api.test"),
+    ("say(); done(m); answer(m)", "other.test"),
+])
+def test_dial_rejects_what_no_request_carries(stockade, net, act, host):
+    runs, log = reject_through(stockade, net, REJECT + act, host)
+    check_fault(log, "dial")
+    assert runs <= 2
+
+
+@pytest.mark.parametrize("more", ["conn=m.conn + 1000", "conn=0", "id=0",
+                                  "id=m.id + 1"])
+def test_dial_rejects_for_nobody(stockade, net, more):
+    runs, log = reject_through(stockade, net,
+                               REJECT + f"say({more}); done(m); answer(m)")
+    assert runs == 1 and not events(log, "fault")
+
+
 def test_resolve_answers_once(stockade, net):
     codes, log = ask_through(
         stockade, "resolve",

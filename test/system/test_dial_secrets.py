@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from dial_stage import (ADD, GOOD, HOST, NUMBER, PLACEHOLDER, SECRET, Dial,
+from dial_stage import (ADD, GOOD, HOST, MASK, NUMBER, PLACEHOLDER, SECRET, Dial,
                         authority, certificate, dial, echo, serve, swap)  # noqa: F401
 from origin import Authority
 
@@ -352,3 +352,99 @@ def test_a_lease_of_another_secret_is_a_refusal(dial, serve):
                     value=SECRET)
     assert stream.response().failure == (
         502, "the credential is not available")
+
+
+# A secret gets another value.
+
+def test_a_401_to_a_credential_is_told_before_edge_hears_of_it(dial, serve):
+    def script(peer):
+        while True:
+            peer.head()
+            peer.send(b"HTTP/1.1 401 No\r\ncontent-length: 0\r\n\r\n")
+
+    dial.values[NUMBER] = SECRET
+    stream = dial.stream(serve(script))
+    swapped = {"fields": [("x-key", PLACEHOLDER)], "edits": swap("x-key")}
+    masked = {"edits": swap("x-key", "", form=MASK)}
+    for more in (swapped, {}, masked, swapped):
+        assert stream.get(**more).status == 401
+        # One that is over was told before.
+        dial.outcome()
+    assert dial.rejected == [(stream.conn, 1), (stream.conn, 4)]
+
+
+def test_all_that_a_secret_was_is_masked(dial, serve):
+    dial.values[NUMBER] = SECRET
+    dial.others[NUMBER] = b"value-before\nvalue-long-ago"
+    stream = dial.stream(serve(
+        lambda peer: (peer.head(), peer.ok(
+            b"value-before " + SECRET + b" value-long-ago value-never"))))
+    body = stream.get(fields=[("x-key", PLACEHOLDER)], edits=swap("x-key")).body
+    assert body == (b"*" * 12 + b" " + b"*" * len(SECRET) + b" " + b"*" * 14 +
+                    b" value-never")
+
+
+def test_what_is_under_way_masks_a_value_that_comes(dial, serve):
+    go_on = threading.Event()
+
+    def script(peer):
+        peer.head()
+        peer.send(b"HTTP/1.1 200 OK\r\ncontent-length: 24\r\n\r\nvalue-later ")
+        go_on.wait(20)
+        peer.send(b"value-later.")
+
+    dial.values[NUMBER] = SECRET
+    stream = dial.stream(serve(script))
+    stream.exchange(fields=[("x-key", PLACEHOLDER)], edits=swap("x-key"))
+    assert stream.channel.expect("RESPONSE").status == 200
+    assert stream.channel.expect("CHUNK").data == b"value-later "
+    # Of another one nothing is masked, and what nobody has is no matter.
+    dial.vault.send("MASK", secret=8, values=b"value-other")
+    dial.vault.send("MASK", secret=NUMBER, values=b"value-later\nvalue-more")
+    assert dial.stream(serve(echo)).get().status == 200
+    go_on.set()
+    body = b""
+    while (message := stream.channel.receive()).kind == "CHUNK":
+        body += message.data
+    assert body == b"***********."
+
+
+def test_a_lease_from_before_is_not_used_again(dial, serve):
+    dial.values[NUMBER] = SECRET
+    stream = dial.stream(serve(mirror))
+    # A machine may take longer than a lease's term for two of them.
+    for _ in range(100):
+        before = len(dial.claimed)
+        assert ask(stream) == SECRET
+        if len(dial.claimed) == before:
+            break
+    assert len(dial.claimed) == before
+    dial.values[NUMBER] = b"another-value"
+    dial.vault.send("MASK", secret=NUMBER)
+    # It has read that before what it is told next is leased.
+    dial.values[8] = b"the-other-one"
+    assert ask(dial.stream(serve(mirror)), 8) == b"the-other-one"
+    assert ask(stream) == b"another-value"
+
+
+def test_too_many_values_end_the_exchange(dial, serve):
+    """It is cut: what cannot be masked does not pass."""
+    go_on = threading.Event()
+
+    def script(peer):
+        peer.head()
+        peer.send(b"HTTP/1.1 200 OK\r\ncontent-length: 24\r\n\r\nbegun ")
+        go_on.wait(20)
+
+    dial.values[NUMBER] = SECRET
+    stream = dial.stream(serve(script))
+    stream.exchange(fields=[("x-key", PLACEHOLDER)], edits=swap("x-key"))
+    assert stream.channel.expect("RESPONSE").status == 200
+    for i in range(64):
+        assert dial.process.poll() is None
+        dial.vault.send("MASK", secret=NUMBER, values=b"value-%02d" % i)
+    while (message := stream.channel.receive()).kind == "CHUNK":
+        pass
+    go_on.set()
+    assert message.kind == "FAILURE"
+    assert b"more than 64 credentials" in message.reason

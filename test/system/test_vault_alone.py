@@ -75,14 +75,16 @@ class Run:
         self.edge.send("SIGN", name=name)
         return self.edge.expect("CERTIFICATE").der
 
-    def grant(self, *secrets):
-        """The values that dial is leased for it."""
+    def grant(self, *secrets, version=0):
+        """The values that dial is leased for it, of that version."""
         self.number += 1
         self.warden.send("GRANT", conn=self.number, id=7,
-                         secrets=struct.pack(f"<{len(secrets)}I", *secrets))
-        values = []
+                         secrets=b"".join(struct.pack("<2I", secret, version)
+                                          for secret in secrets))
+        values, self.others = [], []
         for secret in secrets:
             lease = self.dial.expect("LEASE")
+            self.others.append(lease.others.split())
             assert (lease.conn, lease.id, lease.secret) == (
                 self.number, 7, secret)
             assert lease.ok or not lease.value
@@ -180,7 +182,7 @@ def test_many_of_the_largest_are_leased_as_dial_takes_them(start):
                          enumerate(values)]).ready()
     for number in range(1, 33):
         run.warden.send("GRANT", conn=number, id=1,
-                        secrets=struct.pack("<8I", *range(8)))
+                        secrets=struct.pack("<16I", *sorted([*range(8)] * 2)))
     for number in range(1, 33):
         for secret, value in enumerate(values):
             lease = run.dial.expect("LEASE")
@@ -195,7 +197,89 @@ def test_a_malformed_grant_ends_the_vault(start):
     assert "malformed GRANT" in run.fault()
 
 
-@pytest.mark.parametrize("kind", ["CLAIM", "GRANT", "LEASE", "NEED", "SIGN"])
+# Another value.
+
+def renew(run, version, value, under_way=1, secret=0):
+    """What vault says of it."""
+    fd = value if isinstance(value, int) else pipe_of(value)
+    run.warden.send("RENEW", [fd], secret=secret, version=version,
+                    under_way=under_way)
+    os.close(fd)
+    answer = run.warden.expect("RENEWED")
+    assert answer.secret == secret
+    return answer.changed, answer.fault.decode()
+
+
+def mask(run):
+    message = run.dial.expect("MASK")
+    return message.secret, message.values.split()
+
+
+def test_a_request_has_the_value_of_when_it_was_decided(start):
+    run = start(secrets=[("ONE", b"first"), ("TWO", b"other")]).ready()
+    assert run.grant(0, 1) == [b"first", b"other"]
+    assert run.others == [[], []]
+    assert renew(run, 1, b"second\n") == (1, "")
+    assert mask(run) == (0, [b"second", b"first"])
+    assert run.grant(0, 1) == [b"first", b"other"]
+    assert run.others == [[b"second"], []]
+    assert run.grant(0, 1, version=1) == [b"second", b"other"]
+    assert run.others == [[b"first"], []]
+    # Where nothing is under way dial is told that there is another, and not it.
+    assert renew(run, 7, b"third", under_way=0) == (1, "")
+    assert mask(run) == (0, [])
+    assert run.grant(0, version=6) == [b"second"]
+    assert run.grant(0, version=7) == [b"third"]
+    assert run.others == [[b"second", b"first"]]
+
+
+def test_three_values_from_before_are_kept(start):
+    run = start(secrets=[("ONE", b"value-0")]).ready()
+    for i in range(1, 6):
+        assert renew(run, i, b"value-%d" % i) == (1, "")
+        mask(run)
+    assert run.grant(0, version=9) == [b"value-5"]
+    assert run.others == [[b"value-4", b"value-3", b"value-2"]]
+    assert run.grant(0, version=2) == [b"value-2"]
+    # What a request was decided with is gone: it is refused, not told another.
+    assert run.grant(0, version=1) == [None]
+
+
+@pytest.mark.parametrize("value, why", [
+    (b"", "empty"), (b"two\nlines\n", "not one line"), (b"abc", "shorter than 4"),
+    (b"x" * 16385, "longer than 16384")])
+def test_what_is_no_value_leaves_the_one_that_is(start, value, why):
+    run = start().ready()
+    changed, fault = renew(run, 1, value)
+    assert changed == 0 and why in fault
+    assert run.grant(0, version=1) == [SECRET]
+    assert renew(run, 2, SECRET + b"\n") == (0, "")
+    assert run.grant(0, version=2) == [SECRET] and run.others == [[]]
+
+
+def test_an_output_that_is_not_finished_is_not_waited_for(start):
+    run = start().ready()
+    read_end, write_end = os.pipe()
+    os.set_blocking(read_end, False)
+    os.write(write_end, b"half")
+    changed, fault = renew(run, 1, read_end)
+    assert changed == 0 and "goes on after its output" in fault
+    os.close(write_end)
+    assert run.grant(0, version=1) == [SECRET]
+
+
+@pytest.mark.parametrize("values", [
+    {"secret": 1, "version": 1}, {"secret": 0, "version": 0}])
+def test_a_renewal_that_warden_never_asks_for_ends_the_vault(start, values):
+    run = start().ready()
+    fd = pipe_of(b"another")
+    run.warden.send("RENEW", [fd], **values)
+    os.close(fd)
+    assert "malformed RENEW" in run.fault()
+
+
+@pytest.mark.parametrize("kind", ["CLAIM", "GRANT", "LEASE", "MASK", "NEED",
+                                  "RENEW", "SIGN"])
 def test_dial_has_nothing_to_say(start, kind):
     """Whoever captures it cannot even ask."""
     run = start().ready()

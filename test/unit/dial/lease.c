@@ -61,6 +61,58 @@ static void test_what_is_not_wanted_is_refused(void)
 	lease_drop(&l);
 }
 
+static bool masks(const struct lease *l, const char *in, const char *masked)
+{
+	auto_buf struct buf out = buf_new(1024);
+	struct err e;
+	struct scrub *s = lease_scrub(l, &e);
+	bool same = s && !scrub_push(s, sv_str(in), &out, &e) &&
+		    !scrub_finish(s, &out, &e) &&
+		    sv_eq(buf_sv(&out), sv_str(masked));
+
+	if (s)
+		scrub_fini(s);
+	free(s);
+	return same;
+}
+
+static void test_what_it_was_and_becomes_is_kept_beside_it(void)
+{
+	const struct msg_LEASE m = { .secret = 7, .ok = 1, .value = SV("seven"),
+				     .others = SV("before\nlong-ago") };
+	struct lease *l = fresh();
+
+	CHECK(lease_put(l, &m) && put(l, 3, true, "three"));
+	CHECK(has(l, 7, "seven") && has(l, 3, "three"));
+	CHECK(masks(l, "seven three before long-ago later newer other",
+		    "***** ***** ****** ******** later newer other"));
+	CHECK(lease_mask(l, 7, SV("later")) && lease_mask(l, 3, SV("newer")));
+	CHECK(lease_mask(l, 8, SV("other")) && lease_mask(l, 7, SV("")));
+	CHECK(has(l, 7, "seven") && has(l, 3, "three"));
+	CHECK(masks(l, "seven three before long-ago later newer other",
+		    "***** ***** ****** ******** ***** ***** other"));
+	lease_drop(&l);
+}
+
+static void test_those_with_another_value_are_forgotten(void)
+{
+	static const struct edit only = { .secret = 9 };
+	struct lease *one = whole("seven", "three"), *kept_one = NULL;
+	struct lease *two = lease_new(&only, 1, &(struct err){ 0 });
+	struct lease *kept_two = NULL;
+
+	CHECK(put(two, 9, true, "nine"));
+	lease_keep(&one, &kept_one, loop);
+	lease_keep(&two, &kept_two, loop);
+	lease_forget(8);
+	CHECK(kept_one && kept_two);
+	lease_forget(3);
+	CHECK(!kept_one && kept_two && has(kept_two, 9, "nine"));
+	lease_forget(9);
+	CHECK(!kept_two);
+	lease_forget(9);
+}
+
 static void test_the_largest_value_fits(void)
 {
 	static char value[16384 + 1];
@@ -149,6 +201,8 @@ int main(void)
 	loop = loop_new(&e);
 	RUN(test_each_value_is_its_secret_s);
 	RUN(test_what_is_not_wanted_is_refused);
+	RUN(test_what_it_was_and_becomes_is_kept_beside_it);
+	RUN(test_those_with_another_value_are_forgotten);
 	RUN(test_the_largest_value_fits);
 	RUN(test_nothing_covers_what_carries_nothing);
 	RUN(test_a_term_ends_by_itself);

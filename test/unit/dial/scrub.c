@@ -222,12 +222,14 @@ static void test_fields_are_masked_in_name_and_value(void)
 static void test_values_too_short_or_too_many_are_refused(void)
 {
 	struct sv many[SCRUB_VALUES_MAX + 1];
+	char names[countof(many)][16];
 	struct sv brief = SV("abc");
 	struct scrub s;
 	struct err e;
 
 	for (size_t i = 0; i < countof(many); i++)
-		many[i] = SV("long enough");
+		many[i] = sv_of(names[i], (size_t)snprintf(
+			names[i], sizeof names[i], "value-%zu", i));
 	CHECK(scrub_init(&s, &brief, 1, &e) < 0 && e.kind == ERR_LIMIT);
 	CHECK(scrub_init(&s, many, countof(many), &e) < 0);
 	CHECK(!scrub_init(&s, many, SCRUB_VALUES_MAX, &e));
@@ -235,6 +237,28 @@ static void test_values_too_short_or_too_many_are_refused(void)
 	CHECK(!scrub_init(&s, NULL, 0, &e));
 	scrub_fini(&s);
 	scrub_fini(&s);
+}
+
+static void test_a_value_that_comes_later_is_masked_from_then_on(void)
+{
+	auto_buf struct buf out = buf_new(4096);
+	auto_scrub struct scrub s;
+	struct err e;
+
+	CHECK(!scrub_init(&s, values, 1, &e));
+	CHECK(!scrub_push(&s, SV("later-value later-"), &out, &e));
+	CHECK(!scrub_add_lines(&s, SV("later-value\nother-secret"), &e));
+	CHECK_INT(s.n_patterns, 3 * 5);
+	/* Again is no more. */
+	CHECK(!scrub_add_lines(&s, SV("other-secret\nlater-value"), &e));
+	CHECK_INT(s.n_patterns, 3 * 5);
+	CHECK(!scrub_push(&s, SV("value later-va"), &out, &e));
+	CHECK(!scrub_push(&s, SV("lue other-secret " VALUE), &out, &e));
+	CHECK(!scrub_finish(&s, &out, &e));
+	CHECK_SV(buf_sv(&out), "later-value later-value *********** ************ "
+		 "******************");
+	CHECK(scrub_add_lines(&s, SV("abc"), &e) < 0);
+	CHECK_INT(s.n_patterns, 3 * 5);
 }
 
 int main(void)
@@ -247,6 +271,7 @@ int main(void)
 	RUN(test_overlapping_values_are_masked_whole);
 	RUN(test_value_ending_in_an_introducer_is_masked_at_the_end);
 	RUN(test_fields_are_masked_in_name_and_value);
+	RUN(test_a_value_that_comes_later_is_masked_from_then_on);
 	RUN(test_values_too_short_or_too_many_are_refused);
 	return tap_done();
 }

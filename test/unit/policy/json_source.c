@@ -19,7 +19,8 @@ static const char everything[] =
 	"secret A7 from file .npmrc key 'x y' for a.example.com as bearer add like jwt\n"
 	"secret A8 from env for a.example.com as basic u like ghp_ in /h/c.json "
 	"key /a/b base64 times 4\n"
-	"secret? A2 from command \"a b\" for a.example.com as basic u\n"
+	"secret? A2 from command \"a b\" for a.example.com as basic u "
+	"renew 50m times 9\n"
 	"secret A3 from env for a.example.com as bearer\n"
 	"secret A8 from store for a.example.com as bearer\n"
 	"secret? A9 from store key me/a@b for a.example.com as bearer\n"
@@ -136,6 +137,13 @@ static const struct {
 	{ "{\"version\":1,\"secrets\":[{\"name\":\"A\",\"from\":\"env\","
 	  "\"for\":[{\"host\":\"a.example.com\"}],\"as\":\"bearer\","
 	  "\"like\":\"a b\"}]}", "expected `jwt`" },
+	{ "{\"version\":1,\"secrets\":[{\"name\":\"A\",\"from\":\"command\","
+	  "\"source\":\"c\",\"for\":[{\"host\":\"a.example.com\"}],"
+	  "\"as\":\"bearer\",\"renew\":3000}]}",
+	  "expected a string for \"renew\"" },
+	{ "{\"version\":1,\"secrets\":[{\"name\":\"A\",\"from\":\"env\","
+	  "\"for\":[{\"host\":\"a.example.com\"}],\"as\":\"bearer\","
+	  "\"renew\":\"50m\"}]}", "only what comes from a command" },
 	{ "{\"version\":1,\"limits\":[{\"word\":\"ask\",\"value\":\"1\"}]}",
 	  "cannot enforce" },
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `times` and `until` of a secret: read, printed, and refused. */
+/* `renew`, `times` and `until` of a secret: read, printed, and refused. */
 #include "tap.h"
 
 #include "own.h"
@@ -92,6 +92,68 @@ static void test_what_bounds_nothing_says_why(void)
 	}
 }
 
+#define COMMAND "secret A from command \"c d\" for a.example.com as bearer"
+
+static const struct { const char *written, *printed; uint64_t renew_ms; }
+renewed[] = {
+	{ " renew 50m", " renew 50m", 3000000 },
+	{ " renew 1s", " renew 1s", 1000 },
+	{ " renew 366d", " renew 366d", 31622400000 },
+	{ " add renew 3600s times 2 until 1h", " add renew 1h times 2 until 1h",
+	  3600000 },
+	{ " times 2", " times 2", 0 },
+};
+
+static const struct { const char *written, *says; } not_renewed[] = {
+	{ COMMAND " renew", "the time is missing" },
+	{ COMMAND " renew 0", "from 1s to 366d" },
+	{ COMMAND " renew 999ms", "from 1s to 366d" },
+	{ COMMAND " renew 367d", "from 1s to 366d" },
+	{ COMMAND " renew 50", "from 1s to 366d" },
+	{ COMMAND " renew 2026-12-31T18:00:00Z", "from 1s to 366d" },
+	{ COMMAND " renew 50m renew 50m", "nothing may follow" },
+	{ COMMAND " times 1 renew 50m", "nothing may follow" },
+	{ COMMAND " renew 50m add", "nothing may follow" },
+	{ SECRET " renew 50m", "only what comes from a command" },
+	{ "secret A from file f for a.example.com as bearer renew 50m",
+	  "only what comes from a command" },
+};
+
+static void test_what_renews_is_printed_as_read(void)
+{
+	for (size_t i = 0; i < countof(renewed); i++) {
+		auto_buf struct buf text = buf_new(512), printed = buf_new(512);
+		auto_policy struct policy p;
+		struct err e = { 0 };
+
+		buf_printf(&text, ALLOW COMMAND "%s", renewed[i].written);
+		buf_printf(&printed, COMMAND "%s", renewed[i].printed);
+		CHECK_INT(policy_of(buf_cstr(&text), &p, &e), 0);
+		CHECK_INT(p.secrets_n, 1);
+		if (p.secrets_n != 1)
+			continue;
+		CHECK(sv_eq(p.secrets[0].text, buf_sv(&printed)));
+		CHECK(p.secrets[0].renew_ms == renewed[i].renew_ms);
+	}
+}
+
+static void test_what_cannot_be_renewed_says_why(void)
+{
+	for (size_t i = 0; i < countof(not_renewed); i++) {
+		auto_buf struct buf text = buf_new(512);
+		auto_policy struct policy p;
+		struct err e = { 0 };
+		bool said;
+
+		buf_printf(&text, ALLOW "%s", not_renewed[i].written);
+		said = policy_of(buf_cstr(&text), &p, &e) < 0 &&
+		       strstr(e.msg, not_renewed[i].says);
+		if (!said)
+			printf("# %s\n# got: %s\n", not_renewed[i].written, e.msg);
+		CHECK(said);
+	}
+}
+
 /* The same twice is one; another bound of the same secret is no second one. */
 static void test_two_bounds_contradict(void)
 {
@@ -110,6 +172,8 @@ int main(void)
 {
 	RUN(test_bounds_are_printed_as_read);
 	RUN(test_what_bounds_nothing_says_why);
+	RUN(test_what_renews_is_printed_as_read);
+	RUN(test_what_cannot_be_renewed_says_why);
 	RUN(test_two_bounds_contradict);
 	return tap_done();
 }
