@@ -19,7 +19,7 @@ IDS = (["B0", "B3 path", "B3 query", "B7"]
        + [f"FR-{i}" for i in range(1, 12)] + [f"HO-{i}" for i in range(1, 12)]
        + [f"IP-{i}" for i in range(1, 6)] + ["DN-1", "DN-2", "NET-1", "NET-2"]
        + [f"PR-{i}" for i in range(1, 9)] + [f"B8-{i}" for i in range(1, 7)]
-       + [f"B6-{i}" for i in range(1, 19)]
+       + [f"B6-{i}" for i in range(1, 20)]
        + [f"B9 {what}" for what in ("slow", "large", "unread", "many",
                                     "silent", "record", "helpers")])
 
