@@ -22,7 +22,7 @@ static const char everything[] =
 	"secret? A2 from command \"a b\" for a.example.com as basic u "
 	"renew 50m times 9\n"
 	"secret A3 from env for a.example.com as bearer\n"
-	"secret A8 from store for a.example.com as bearer\n"
+	"secret A10 from store for a.example.com as bearer\n"
 	"secret? A9 from store key me/a@b for a.example.com as bearer\n"
 	"secret A4 from env for a.example.com as query api_key "
 	"until 2030-01-02T03:04:05+01:00\n"
