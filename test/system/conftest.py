@@ -44,16 +44,19 @@ needs_overlay = pytest.mark.skipif(
 
 
 def pytest_configure(config):
-    config.addinivalue_line("markers", "whoever: the same whoever starts it")
+    config.addinivalue_line("markers", "whoever(is=True): the same whoever "
+                            "starts it")
 
 
 def pytest_collection_modifyitems(config, items):
-    """While both halves run, each takes every second test of those that no launch
-    is part of."""
+    """While both halves run, each takes every second test of those that are the
+    same in both."""
     share = os.environ.get("STOCKADE_SHARE")
     if not share:
         return
-    alike = [item for item in items if item.get_closest_marker("whoever")]
+    alike = [item for item in items
+             if (marker := item.get_closest_marker("whoever")) and
+             marker.args != (False,)]
     others = set(alike[share == "root"::2])
     config.hook.pytest_deselected(items=list(others))
     items[:] = [item for item in items if item not in others]

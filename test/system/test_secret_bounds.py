@@ -312,8 +312,7 @@ def test_several_runs_have_to_be_named(stockade, net, api):
 
 
 @pytest.mark.parametrize("arguments,says", [
-    ([], "expected: stockade secret revoke NAME [RUN]"),
-    (["TOKEN"], "expected: stockade secret revoke"),
+    ([], "or revoke NAME [RUN]"), (["TOKEN"], "or revoke NAME [RUN]"),
     (["revoke"], "expected: stockade secret revoke"),
     (["revoke", "TOKEN", "a", "b"], "expected: stockade secret revoke"),
     (["revoke", "NO-NAME"], "is no name of a secret"),

@@ -16,6 +16,8 @@ from h2_origin import H2Peer
 from origin import Origin
 from test_secret_bounds import ASK
 
+pytestmark = pytest.mark.whoever
+
 ALLOW = "allow * api.test/**\n"
 
 

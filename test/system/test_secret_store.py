@@ -16,6 +16,8 @@ import pytest
 
 from conftest import PATIENCE, PROGRAM, eventually
 
+pytestmark = pytest.mark.whoever
+
 VALUE = "st0red-value/with=odd+chars-42"
 PASSPHRASE = "correct horse"
 ALLOW = "allow * api.test/**\n"
@@ -265,6 +267,7 @@ def test_a_file_that_others_can_read_is_refused(stockade, store, net):
     stockade.sh("true", policy=net + ALLOW + SECRET).ok()
 
 
+@pytest.mark.whoever(False)
 def test_the_file_is_hidden_in_a_granted_tree(stockade, store):
     look = f"cat {store}; ls {stockade.state()}; cat {stockade.home}/seen"
     (stockade.home / "seen").write_text("granted")
@@ -332,6 +335,7 @@ def test_no_argument_and_no_environment_has_it(stockade):
 
 
 
+@pytest.mark.whoever(False)
 def test_seal_is_confined(stockade, store):
     person = Person(stockade, "secret", "unlock")
     person.until("Passphrase of the store")
@@ -392,6 +396,7 @@ NUMBERS = {"x86_64": (248, 249, 250),
            "aarch64": (217, 218, 219)}[os.uname().machine]
 
 
+@pytest.mark.whoever(False)
 def test_the_agent_cannot_read_the_key(stockade, store, tmp_path):
     import hashlib
     name = "stockade:secrets:" + hashlib.sha256(
@@ -415,6 +420,7 @@ def test_the_agent_cannot_read_the_key(stockade, store, tmp_path):
     assert outside() == "CLOSED"
 
 
+@pytest.mark.whoever(False)
 def test_the_key_is_for_its_possessor_and_for_a_time(stockade, store):
     unlock(stockade, "--for", "90s")
     with open("/proc/keys") as keys:

@@ -7,6 +7,8 @@ import re
 
 import pytest
 
+pytestmark = pytest.mark.whoever
+
 VALUE = "s3cr3t+value/with=odd?chars-0123456789"
 ALLOW = "allow * api.test/**\nallow * other.test/**\n"
 SECRET = "secret TOKEN from env for api.test as {} like {}\n"
