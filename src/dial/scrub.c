@@ -47,11 +47,12 @@ static void pair_set(struct scrub *s, const char pair[2])
 	s->pairs[bit / 64] |= UINT64_C(1) << bit % 64;
 }
 
-static bool pair_has(const struct scrub *s, const char *p)
+/* 1 or 0: several are asked without a branch. */
+static unsigned pair_has(const struct scrub *s, const char *p)
 {
 	unsigned bit = pair_of(p);
 
-	return s->pairs[bit / 64] >> bit % 64 & 1;
+	return (unsigned)(s->pairs[bit / 64] >> bit % 64) & 1;
 }
 
 /* Into 2 * (value.n + 2) bytes; returns how many it is. */
@@ -129,7 +130,7 @@ int scrub_add(struct scrub *s, struct sv value, struct err *e)
 	if (!all)
 		return err_kind(e, ERR_LIMIT, "out of memory");
 	s->patterns = all;
-	for (size_t i = 0; i < PATTERNS_EACH; i++) {
+	for (unsigned i = 0; i < PATTERNS_EACH; i++) {
 		if (pattern_add(s, value, i))
 			continue;
 		while (s->n_patterns > before)
