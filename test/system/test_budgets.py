@@ -10,6 +10,8 @@ import pytest
 from conftest import eventually
 from listener import Listener
 
+pytestmark = pytest.mark.whoever
+
 ALLOW = ("allow GET,PUT api.test/**\nallow GET other.test/**\n"
          "allow GET *.wide.test/**\n")
 ASK = """

@@ -12,6 +12,8 @@ import pytest
 
 from conftest import BUILD, PATIENCE, TREE
 
+pytestmark = pytest.mark.whoever
+
 ASK = ("curl -sS -m 20 -o /dev/null -w '%{http_code}\\n' http://plain.test/one;"
        "curl -sS -m 20 -o /dev/null -w '%{http_code}\\n' http://plain.test/two;"
        "echo over")

@@ -10,6 +10,8 @@ import pytest
 import certs
 from origin import Origin
 
+pytestmark = pytest.mark.whoever
+
 HOST = "api.test"
 SECRET = "sk-live-6f1d2c3b4a59687f"
 

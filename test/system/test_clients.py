@@ -2,6 +2,8 @@
 """Clients that know nothing of a sandbox, with no proxy variable set."""
 import pytest
 
+pytestmark = pytest.mark.whoever
+
 PERL = r"""
 use IO::Socket::SSL;
 my $s = IO::Socket::SSL->new(PeerAddr => "api.test:443",

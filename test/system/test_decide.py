@@ -5,6 +5,8 @@ import re
 
 import pytest
 
+pytestmark = pytest.mark.whoever
+
 CURL = "curl -sS --path-as-is -o /dev/null -w '%{http_code}\\n' "
 
 

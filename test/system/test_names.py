@@ -16,7 +16,7 @@ from conftest import needs_cell
 from listener import Listener, everywhere
 from name_server import AAAA, A, SERVFAIL, SILENCE, NameServer
 
-pytestmark = needs_cell
+pytestmark = [needs_cell, pytest.mark.whoever]
 
 PUBLIC, ALSO = "93.184.216.34", "93.184.216.35"
 

@@ -12,6 +12,8 @@ import pytest
 from conftest import PATIENCE, as_root, as_user, eventually
 from origin import Closed, Origin
 
+pytestmark = pytest.mark.whoever
+
 VALUE = "s3cr3t-value-0123456789"
 ENV = {"TOKEN": VALUE}
 ALLOW = "allow * api.test/**\n"
@@ -413,6 +415,7 @@ def test_one_who_says_nothing_is_not_waited_for(stockade, net, api,
         silent.close()
 
 
+@pytest.mark.whoever(False)
 @as_root
 def test_another_user_is_refused(stockade, net, api):
     """Also where the modes of the folders and the socket would let it."""
@@ -464,6 +467,7 @@ for line in sys.stdin:
         stockade.call("secret", "revoke", "TOKEN").ok()
 
 
+@pytest.mark.whoever(False)
 @as_user
 def test_the_same_user_elsewhere_is_refused(stockade, net, api):
     """In another user namespace, as what is inside."""

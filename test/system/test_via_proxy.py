@@ -19,7 +19,7 @@ from test_h2 import GRPC, rpc
 from test_websocket import CLIENT, SECRET
 from ws_origin import Origin
 
-pytestmark = needs_cell
+pytestmark = [needs_cell, pytest.mark.whoever]
 
 ESTABLISHED = b"HTTP/1.0 200 Connection established\r\nVia: p\r\n\r\n"
 PASSWORD = "pw-5f1c%Z/q"

@@ -9,6 +9,8 @@ import pytest
 from conftest import eventually
 from ws_origin import CLOSE, Origin
 
+pytestmark = pytest.mark.whoever
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 KEY = "dGhlIHNhbXBsZSBub25jZQ=="
 ACCEPT = "s3pPLMBiTxaQ9kYGzzhZRbK+xOo="
