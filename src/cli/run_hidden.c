@@ -65,9 +65,9 @@ int run_hide(struct policy *p, struct err *e)
 
 int run_make_hidden(struct err *e)
 {
-	auto_fd int control_fd = -1, secret_fd = -1;
+	auto_fd int fd = -1;
 
-	if (run_state_open(CONTROL_DIR, true, &control_fd, e) < 0)
-		return -1;
-	return run_state_open(SECRET_DIR, true, &secret_fd, e);
+	/* The other one holds nothing yet where it is not there; what appears
+	 * later is hidden then. */
+	return run_state_open(CONTROL_DIR, true, &fd, e);
 }

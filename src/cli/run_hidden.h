@@ -9,7 +9,7 @@
  * folder by whose sockets runs are spoken to, and that of the store. */
 must_check int run_hide(struct policy *p, struct err *e);
 
-/* Makes these folders: before the plan, which hides what is there. */
+/* Makes the folder of the sockets: before the plan, which hides what is there. */
 must_check int run_make_hidden(struct err *e);
 
 #endif
