@@ -9,6 +9,7 @@
 #ifndef KERNEL_PATH_H
 #define KERNEL_PATH_H
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
 #include <sys/stat.h>
@@ -56,6 +57,12 @@ must_check int path_identify_at(int dir_fd, const char *name,
 /* S_IFDIR, S_IFREG, ... as it is known here: no server is asked, which may be
  * gone. */
 must_check int path_type(int fd, uint32_t *ret, struct err *e);
+
+/* What is not opened for that reason may well be there. */
+static inline bool path_is_exhausted(int code)
+{
+	return code == EMFILE || code == ENFILE || code == ENOMEM;
+}
 
 static inline bool path_same(const struct path_identity *a,
 			     const struct path_identity *b)

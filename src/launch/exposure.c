@@ -113,40 +113,55 @@ static bool is_visible(const struct builder *b, struct sv path)
 	       !area->source.n && !is_covered(b, path);
 }
 
-static void read_file(struct exposure *x, int fd)
+static int read_file(struct exposure *x, int fd, struct err *e)
 {
 	size_t left = EXPOSED_FILE_MAX;
 	char bytes[16384];
 	ssize_t n;
 
-	while (left && (n = read(fd, bytes, left < sizeof bytes ?
-				 left : sizeof bytes)) > 0) {
+	do {
+		n = read(fd, bytes, left < sizeof bytes ? left : sizeof bytes);
+		if (n < 0)
+			return err_sys(e, "read");
 		buf_put(&x->text, sv_of(bytes, (size_t)n));
 		left -= (size_t)n;
-	}
+	} while (n > 0 && left);
+	return 0;
 }
 
-/* By its own name, or by where a link of that name leads to. */
-static void look_at(struct builder *b, struct exposure *x, struct sv path)
+/* By its own name, or by where a link of that name leads to.  What is not there, or
+ * not for the user, is not for the agent either. */
+static int look_at(struct builder *b, struct exposure *x, struct sv path,
+		   struct err *e)
 {
-	struct err ignored;
+	struct err why;
 	struct area found;
 	auto_fd int fd = -1;
 
-	if (area_resolve(b, path, &found, &ignored) < 0 ||
-	    found.identity.type != S_IFREG || !is_visible(b, found.path))
-		return;
+	if (area_resolve(b, path, &found, &why) < 0) {
+		if (!path_is_exhausted(why.code))
+			return 0;
+		*e = why;
+		return -1;
+	}
+	if (found.identity.type != S_IFREG || !is_visible(b, found.path))
+		return 0;
 	found.path = builder_dup(b, found.path);
 	fd = open(found.path.p, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW |
 				O_NONBLOCK);
-	if (fd < 0 || area_check(&found, fd, &ignored) < 0)
-		return;
-	read_file(x, fd);
+	if (fd < 0)
+		return path_is_exhausted(errno) ?
+			       err_sys(e, "open %.*s", SV_FMT(path)) : 0;
+	if (area_check(&found, fd, e) < 0)
+		return -1;
+	if (read_file(x, fd, e) < 0)
+		return err_ctx(e, "%.*s", SV_FMT(path));
 	take(b, x, found.path);
+	return 0;
 }
 
-static void look_in(struct builder *b, struct exposure *x, struct sv dir,
-		    const char *const *names, size_t n)
+static int look_in(struct builder *b, struct exposure *x, struct sv dir,
+		   const char *const *names, size_t n, struct err *e)
 {
 	/* Who waits for us names what does not answer. */
 	static char path[PATH_MAX];
@@ -155,9 +170,11 @@ static void look_in(struct builder *b, struct exposure *x, struct sv dir,
 		const int length = snprintf(path, sizeof path, "%.*s/%s",
 					    SV_FMT(dir), names[i]);
 
-		if (length > 0 && (size_t)length < sizeof path)
-			look_at(b, x, sv_of(path, (size_t)length));
+		if (length > 0 && (size_t)length < sizeof path &&
+		    look_at(b, x, sv_of(path, (size_t)length), e) < 0)
+			return -1;
 	}
+	return 0;
 }
 
 int exposure_look(struct builder *b, struct err *e)
@@ -166,13 +183,15 @@ int exposure_look(struct builder *b, struct err *e)
 
 	if (!x)
 		return 0;
-	look_in(b, x, b->home, at_home, countof(at_home));
+	if (look_in(b, x, b->home, at_home, countof(at_home), e) < 0)
+		return -1;
 	for (size_t i = 0; i < b->areas_n; i++) {
 		const struct area *area = &b->areas[i];
 
 		if (area->kind == AREA_NAMED && !area->source.n &&
-		    area->identity.type == S_IFDIR)
-			look_in(b, x, area->path, in_any, countof(in_any));
+		    area->identity.type == S_IFDIR &&
+		    look_in(b, x, area->path, in_any, countof(in_any), e) < 0)
+			return -1;
 	}
 	return x->text.full ? err_kind(e, ERR_LIMIT, "more than %d bytes lie "
 				       "where credentials are kept",

@@ -31,7 +31,7 @@ struct exposure {
 
 /* Of plan_build(), when it is known what is visible: the files; then the
  * command's environment and its arguments.  Nothing where there is no secret.
- * A file that cannot be read is no error: the agent cannot read it either. */
+ * A file that the user may not open is no error: the agent may not either. */
 must_check int exposure_look(struct builder *b, struct err *e);
 void exposure_add_words(struct builder *b);
 void exposure_free(struct exposure *x);	/* accepts NULL */

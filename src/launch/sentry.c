@@ -50,7 +50,7 @@ static int open_dir(struct sentry *s, uint32_t at, struct sv path,
 					    e) : -1;
 	struct path_identity now;
 
-	if (path.n && fd < 0 && sentry_is_exhausted(e->code))
+	if (path.n && fd < 0 && path_is_exhausted(e->code))
 		return -1;
 	if (fd < 0 || path_identify(fd, &now, e) < 0 ||
 	    now.dev != s->tree.v[at].dev || now.ino != s->tree.v[at].ino) {

@@ -100,7 +100,7 @@ static int go_below(struct sentry *s, int dir_fd, uint32_t parent,
 	if (fd < 0 && (errno == EACCES || errno == EPERM))
 		return mount_on(s, false, place,
 				SV("an unreadable directory"), e);
-	if (fd < 0 && sentry_is_exhausted(errno))
+	if (fd < 0 && path_is_exhausted(errno))
 		return err_sys(e, "open %.*s", SV_FMT(n->path));
 	/* Gone, or its file system is, and with it what it had. */
 	if (fd < 0)

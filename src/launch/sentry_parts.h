@@ -237,11 +237,6 @@ must_check int sentry_watch(struct sentry *s, int fd, uint32_t parent,
 /* To the parent. */
 void sentry_tell(const struct sentry *s, enum control_kind kind,
 		 const struct err *why);
-/* What is not opened for that reason is there. */
-static inline bool sentry_is_exhausted(int code)
-{
-	return code == EMFILE || code == ENFILE || code == ENOMEM;
-}
 
 /* -- sentry_enter.c -- */
 

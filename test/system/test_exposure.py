@@ -2,8 +2,12 @@
 """A secret's value that the agent could read beside its placeholder."""
 import base64
 import os
+import shutil
+import subprocess
 
 import pytest
+
+from conftest import Result
 
 VALUE = "s3cr3t-value-0123456789"
 ALLOW = "allow GET api.test/**\n"
@@ -115,3 +119,30 @@ def test_a_short_value_is_not_looked_for(stockade):
     tree(stockade, "work/config.json", "secret12")
     assert stockade.run("echo", "it ran", policy=SECRET,
                         env={"TOKEN": "secret12"}).status == 125
+
+
+def traced(stockade, *flags):
+    """Every process of a run, but for what the command does."""
+    done = subprocess.run(
+        ["strace", "-f", "-qq", "-o", "/dev/null", *map(str, flags),
+         *stockade.argv("echo", "it ran", policy=SECRET)], cwd=stockade.cwd,
+        env={**stockade.env, "TOKEN": VALUE}, stdin=subprocess.DEVNULL,
+        capture_output=True, text=True, timeout=60)
+    return Result(done.returncode, done.stdout, done.stderr, 0)
+
+
+@pytest.mark.parametrize("call, error", [
+    ("openat", "EMFILE"), ("openat", "ENOMEM"), ("read", "EIO"),
+    ("openat", None)])
+def test_what_cannot_be_looked_at_is_not_shown(stockade, call, error):
+    """A place that is there, and could not be searched, ends the run."""
+    if not shutil.which("strace"):
+        pytest.skip("strace is not installed")
+    path = tree(stockade, "work/config.json", "nothing of note")
+    inject = ["-e", f"inject={call}:error={error}"] if error else []
+    result = traced(stockade, "-e", f"trace={call}", *inject, "-P", path)
+    if error:
+        assert result.status == 125 and result.out == "", result
+        assert "config.json" in result.err
+    else:
+        assert result.ok().out == RAN
