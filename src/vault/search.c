@@ -6,7 +6,6 @@
  * parsed.  A value that is short may stand anywhere by chance, and is not looked
  * for.
  */
-#include <stdlib.h>
 #include <sys/mman.h>
 
 #include "own.h"
@@ -15,34 +14,25 @@
 
 enum { SHORT = 8, FORMS = 4, DIGITS_MAX = 4 * (SECRET_SIZE_MAX + 2) / 3 };
 
-struct text {
-	const char *p;		/* mapped */
-	size_t n;
-	bool is_done;
-};
-
 void vault_drop_search(struct vault *v)
 {
-	struct text *text = v->searched;
-
-	if (text && text->p)
-		(void)munmap((void *)(uintptr_t)text->p, text->n);
-	free(text);
-	v->searched = NULL;
+	if (v->searched.p)
+		(void)munmap((void *)(uintptr_t)v->searched.p, v->searched.n);
+	v->searched = (struct sv){ 0 };
 }
 
 /* Where value is in the text, in one of its forms; NULL: nowhere. */
-static const char *find_form(const struct text *text, struct sv value,
+static const char *find_form(struct sv text, struct sv value,
 			     unsigned form, struct secret *digits)
 {
 	if (form > 0) {
 		digits->n = spelling_base64(value, form - 1, digits->value);
 		value = sv_of(digits->value, digits->n);
 	}
-	return memmem(text->p, text->n, value.p, value.n);
+	return memmem(text.p, text.n, value.p, value.n);
 }
 
-static const char *find_value(const struct text *text, struct sv value,
+static const char *find_value(struct sv text, struct sv value,
 			      struct secret *digits)
 {
 	const char *at = NULL;
@@ -64,7 +54,7 @@ static void find(const struct vault *v, struct secret *digits,
 			continue;
 		ret->found = 1;
 		ret->secret = v->secrets[i].id;
-		ret->at = (uint32_t)(at - v->searched->p);
+		ret->at = (uint32_t)(at - v->searched.p);
 	}
 }
 
@@ -73,15 +63,13 @@ int vault_search(struct vault *v, struct err *e)
 	struct msg m = { .kind = MSG_FOUND };
 	struct secret digits;
 
-	if (!v->ready || !v->searched || v->searched->is_done)
+	if (!v->ready || !v->searched.p)
 		return 0;
 	if (secret_init(&digits, 0, SV("in base64"), DIGITS_MAX, e) < 0)
 		return -1;
 	find(v, &digits, &m.FOUND);
 	secret_wipe(&digits);
-	(void)munmap((void *)(uintptr_t)v->searched->p, v->searched->n);
-	v->searched->p = NULL;
-	v->searched->is_done = true;
+	vault_drop_search(v);
 	return channel_send(&v->warden, &m, e);
 }
 
@@ -89,16 +77,12 @@ int vault_on_search(struct vault *v, struct msg *m, struct err *e)
 {
 	void *p;
 
-	if (m->n_fds != 1 || m->SEARCH.size == 0 || v->searched)
+	if (m->n_fds != 1 || m->SEARCH.size == 0 || v->has_search)
 		return err_kind(e, ERR_PROTO, "malformed SEARCH");
 	p = mmap(NULL, m->SEARCH.size, PROT_READ, MAP_PRIVATE, m->fds[0], 0);
 	if (p == MAP_FAILED)
 		return err_sys(e, "map what is to be searched");
-	v->searched = calloc(1, sizeof *v->searched);
-	if (!v->searched) {
-		(void)munmap(p, m->SEARCH.size);
-		return err_sys(e, "search");
-	}
-	*v->searched = (struct text){ .p = p, .n = m->SEARCH.size };
+	v->searched = sv_of(p, m->SEARCH.size);
+	v->has_search = true;
 	return vault_search(v, e);
 }

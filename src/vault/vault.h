@@ -20,7 +20,6 @@
 enum { VAULT_DUE_MAX = 4 << 20 };
 
 struct source;
-struct text;
 
 struct vault {
 	struct loop *loop;
@@ -35,8 +34,8 @@ struct vault {
 	unsigned n_complete;
 	struct buf due;			/* what dial is still to be leased */
 	struct buf absent;		/* optional entries that no file has */
-	struct text *searched;		/* what waits for the values */
-	bool started, ready;
+	struct sv searched;		/* mapped; waits for the values */
+	bool started, ready, has_search;
 	int status;			/* of the process */
 };
 

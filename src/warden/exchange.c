@@ -209,7 +209,7 @@ int warden_on_vault(struct channel *ch, struct msg *m, struct err *e)
 			break;
 		buf_put(&w->ca_pem, m->READY.ca_pem);
 		w->vault_ready = true;
-		if (!w->search.asked || w->search.answered)
+		if (warden_has_vault(w))
 			loop_stop(w->loop);
 		return credential_set_missed(&w->credentials,
 					     m->READY.absent, e);

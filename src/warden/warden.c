@@ -170,16 +170,11 @@ static void vault_late(struct timer *t)
 	loop_stop(w->loop);
 }
 
-static bool has_answered(const struct warden *w)
-{
-	return w->vault_ready && (!w->search.asked || w->search.answered);
-}
-
 int warden_await_vault(struct warden *w, struct err *e)
 {
 	if (w->vault.pid_fd < 0 && !w->fault.kind)
 		return 0;
-	if (!has_answered(w) && !w->fault.kind) {
+	if (!warden_has_vault(w) && !w->fault.kind) {
 		w->vault_timer.fired = vault_late;
 		loop_arm(w->loop, &w->vault_timer, VAULT_READY_MS);
 		if (loop_run(w->loop, e) < 0)
@@ -192,7 +187,7 @@ int warden_await_vault(struct warden *w, struct err *e)
 			*e = w->fault;
 		return -1;
 	}
-	if (!has_answered(w))
+	if (!warden_has_vault(w))
 		return err_kind(e, ERR_LIMIT, "the secrets' sources did not "
 				"answer within %d seconds",
 				VAULT_READY_MS / 1000);

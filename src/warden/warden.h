@@ -64,6 +64,11 @@ struct warden {
 must_check int warden_init(struct warden *w, struct loop *l,
 			   const struct policy *p, struct trail *t,
 			   struct seal *seal, struct err *e);
+/* All that vault was asked before the command is answered. */
+static inline bool warden_has_vault(const struct warden *w)
+{
+	return w->vault_ready && (!w->search.asked || w->search.answered);
+}
 /* Waits for vault's "ready" (with a limit); nothing to do without vault. */
 must_check int warden_await_vault(struct warden *w, struct err *e);
 /* Before that: has vault look for the values in what the agent will be able to
